@@ -31,13 +31,6 @@ bool ReadBool(const OpDesc& op, Era era, absl::string_view name, bool otherwise)
   return value.value_or(otherwise);
 }
 
-// The only code of one bit is 0.
-absl::Status CheckBits(absl::string_view attr, int64_t bits, int least_bits) {
-  if (bits >= least_bits && bits <= 16) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(attr, " is ", bits, "; want ", least_bits, " to 16"));
-}
-
 bool ScalesAreSteps(const std::string& type) {
   const OpSchema* const schema = FindOpSchema(type);
   return schema != nullptr && schema->traits().scales_are_steps;
@@ -62,7 +55,7 @@ const Argument* FindOutput(const Op& op, std::initializer_list<const char*> slot
 std::optional<CodeRange> CodesToRead(const OpDesc& op, Era era) {
   const auto largest = ReadLargestCode(op, era, LargestCode(8));
   if (!largest.ok()) return std::nullopt;
-  for (int bits = 2; bits <= 16; ++bits) {
+  for (int bits = kLeastBits; bits <= kMostBits; ++bits) {
     if (LargestCode(bits) == *largest) return SymmetricCodes(bits, QuantSpec::HALF_TO_EVEN);
   }
   return std::nullopt;
@@ -79,12 +72,9 @@ absl::StatusOr<int> ReadBits(const OpDesc& op, Era era, int otherwise, int least
 absl::StatusOr<CodeRange> ReadCodeRange(const OpDesc& op, Era era, int least_bits) {
   ASSIGN_OR_RETURN(const int bits, ReadBits(op, era, 8, least_bits));
   // Ops of an era without the attribute round half away from zero.
-  ASSIGN_OR_RETURN(const int round_type, ReadInt(op, era, "round_type", 1));
-  if (round_type != 0 && round_type != 1) {
-    return absl::InvalidArgumentError(absl::StrCat("round_type is ", round_type, "; want 0 or 1"));
-  }
-  const QuantSpec::Rounding rounding =
-      round_type == 0 ? QuantSpec::HALF_TO_EVEN : QuantSpec::HALF_AWAY_FROM_ZERO;
+  ASSIGN_OR_RETURN(const int round_type,
+                   ReadInt(op, era, "round_type", RoundTypeOf(QuantSpec::HALF_AWAY_FROM_ZERO)));
+  ASSIGN_OR_RETURN(const QuantSpec::Rounding rounding, RoundingOfType(round_type));
   if (!ScalesAreSteps(op.type())) return SymmetricCodes(bits, rounding);
   return AffineCodes(bits, ReadBool(op, era, "unsigned_codes", false), rounding);
 }
@@ -101,7 +91,7 @@ absl::StatusOr<double> ReadLargestCode(const OpDesc& op, Era era, double otherwi
   }
   if (const OpDesc::Attr* attr = AttrOrDefault(op, "quant_bits", era); attr != nullptr) {
     if (const auto bits = IntsValue(*attr); bits && !bits->empty()) {
-      RETURN_IF_ERROR(CheckBits("quant_bits", bits->front(), 2));
+      RETURN_IF_ERROR(CheckBits("quant_bits", bits->front()));
       return LargestCode(static_cast<int>(bits->front()));
     }
   }

@@ -7,8 +7,8 @@
 //   inputs   X; Scale, InScale or Scales; ZeroPoint or InZeroPoint
 //   outputs  Out or Y; OutScale
 //   INT      bit_length, or quant_bits (INTS), or max_range (FLOAT): the bits of the codes, or the
-//            largest of them; round_type: 0 half to even, 1 half away from zero; quant_axis: the
-//            axis of channels with a scale each, -1 for one scale
+//            largest of them; round_type: the rounding (RoundTypeOf); quant_axis: the axis of
+//            channels with a scale each, -1 for one scale
 //   BOOLEAN  is_test: floats are rounded by the scale that is read, else by one that is found;
 //            unsigned_codes; only_observer: the input passes unchanged
 
@@ -54,7 +54,7 @@ struct CodeOp {
 // Returns nothing for an op without a schema, for one that neither quantizes nor dequantizes, and
 // for one whose attributes cannot be read (those of ReadCodeRange for one that quantizes) or that
 // lacks a required argument.
-std::optional<CodeOp> ReadCodeOp(const Op& op, Era era, int least_bits = 2);
+std::optional<CodeOp> ReadCodeOp(const Op& op, Era era, int least_bits = kLeastBits);
 
 // The ops of a bias that training rounds to steps of the sums that it is added to (bias_codes.h),
 // and of its codes in a portable program. They read X, InputScale and WeightScale, write Out, and
@@ -87,9 +87,9 @@ std::vector<std::string> StepsOfPortable(QuantOp kind);
 
 // What an op's attributes say, or its schema's defaults; for an op without a schema, 8 bits rounded
 // half away from zero. Errors (kInvalidArgument), without naming the op: an attribute is not a
-// whole number of 32 bits; the bits are not `least_bits` to 16.
-absl::StatusOr<CodeRange> ReadCodeRange(const OpDesc& op, Era era, int least_bits = 2);
-absl::StatusOr<int> ReadBits(const OpDesc& op, Era era, int otherwise, int least_bits = 2);
+// whole number of 32 bits; the bits are not `least_bits` to kMostBits.
+absl::StatusOr<CodeRange> ReadCodeRange(const OpDesc& op, Era era, int least_bits = kLeastBits);
+absl::StatusOr<int> ReadBits(const OpDesc& op, Era era, int otherwise, int least_bits = kLeastBits);
 // -1: one scale for the tensor. Error (kInvalidArgument): not a whole number of 32 bits.
 absl::StatusOr<int> ReadChannelAxis(const OpDesc& op, Era era);
 // What a dequantize op divides by, from whichever attribute gives it; not always a code.

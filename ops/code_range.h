@@ -5,9 +5,23 @@
 
 #include <cstdint>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "proto/config/quant_spec.pb.h"
 
 namespace fixpoint {
+
+// How many bits codes have. The only code of one bit is 0: ops compute it, and no spec asks for it.
+inline constexpr int kLeastBits = 2;
+inline constexpr int kLeastBitsOfOps = 1;
+inline constexpr int kMostBits = 16;
+
+constexpr bool AreBits(int64_t bits, int least_bits = kLeastBits) {
+  return bits >= least_bits && bits <= kMostBits;
+}
+// Error (kInvalidArgument): the bits that an attribute says are not `least_bits` to kMostBits.
+absl::Status CheckBits(absl::string_view attribute, int64_t bits, int least_bits = kLeastBits);
 
 // The largest code of `bits` signed bits: 127 for 8. REQUIRES: 1 <= bits <= 31.
 constexpr int32_t LargestCode(int bits) { return (int32_t{1} << (bits - 1)) - 1; }
@@ -45,12 +59,40 @@ inline CodeRange UnsignedPartOf(CodeRange codes) {
   return {codes.bits - 1, true, 0, codes.largest, codes.rounding};
 }
 
-// The codes of affine ops: all of that many bits. REQUIRES: 1 <= bits <= 16.
-inline CodeRange AffineCodes(int bits, bool is_unsigned, QuantSpec::Rounding rounding) {
+// The codes of affine ops: all of that many bits. REQUIRES: AreBits(bits, kLeastBitsOfOps).
+constexpr CodeRange AffineCodes(int bits, bool is_unsigned, QuantSpec::Rounding rounding) {
   const int32_t count = int32_t{1} << bits;
   const int32_t smallest = is_unsigned ? 0 : -count / 2;
   return {bits, is_unsigned, smallest, smallest + count - 1, rounding};
 }
+
+// All that a byte holds: an INT8 or a UINT8.
+constexpr CodeRange CodesOfByte(bool is_unsigned) {
+  return AffineCodes(8, is_unsigned, QuantSpec::HALF_TO_EVEN);
+}
+
+// Whether a number, of whatever type, is one of the codes, as a zero point has to be.
+template <typename Number>
+constexpr bool IsCode(Number number, const CodeRange& codes) {
+  return number >= codes.smallest && number <= codes.largest &&
+         number == static_cast<Number>(static_cast<int32_t>(number));
+}
+
+// The codes that the ops of a spec make. REQUIRES: the spec says its bits, signedness, scheme and
+// rounding.
+inline CodeRange CodeRangeOf(const QuantSpec& spec) {
+  if (spec.scheme() == QuantSpec::SYMMETRIC) {
+    return SymmetricCodes(BitLength(spec), spec.rounding());
+  }
+  return AffineCodes(spec.bits(), spec.signedness() == QuantSpec::UNSIGNED, spec.rounding());
+}
+
+// What an op's attribute round_type says: 0 half to even, 1 half away from zero.
+constexpr int32_t RoundTypeOf(QuantSpec::Rounding rounding) {
+  return rounding == QuantSpec::HALF_TO_EVEN ? 0 : 1;
+}
+// Error (kInvalidArgument): it is neither 0 nor 1.
+absl::StatusOr<QuantSpec::Rounding> RoundingOfType(int32_t round_type);
 
 }  // namespace fixpoint
 

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <string>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "ops/code_range.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/attributes.h"
 
@@ -38,13 +38,11 @@ constexpr char kB[] = "epilogue_b";
 // What a stage subtracts from codes has to be a code.
 absl::Status CheckZeroPoint(const EpilogueStage& stage) {
   if (!stage.is_of_codes()) return absl::OkStatus();
-  const float smallest = stage.kind == Kind::kAddInt8 ? -128 : 0;
-  if (stage.b >= smallest && stage.b <= smallest + 255 && stage.b == std::trunc(stage.b)) {
-    return absl::OkStatus();
-  }
+  const CodeRange codes = CodesOfByte(stage.kind == Kind::kAddUint8);
+  if (IsCode(stage.b, codes)) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("the zero point of ", std::string(StageName(stage.kind)), " is ", stage.b,
-                   "; want a code, ", smallest, " to ", smallest + 255));
+                   "; want a code, ", codes.smallest, " to ", codes.largest));
 }
 
 }  // namespace

@@ -392,6 +392,11 @@ OpSchemaBuilder& OpSchemaBuilder::MultipliesByStepInFluid() {
   return *this;
 }
 
+OpSchemaBuilder& OpSchemaBuilder::IsOnIntegers() {
+  traits().is_on_integers = true;
+  return *this;
+}
+
 OpSchemaBuilder& OpSchemaBuilder::HasEpilogue() {
   traits().has_epilogue = true;
   return *this;

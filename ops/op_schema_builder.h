@@ -93,6 +93,7 @@ class OpSchemaBuilder {
   OpSchemaBuilder& IsOfSamples();
   OpSchemaBuilder& ScalesAreSteps();
   OpSchemaBuilder& MultipliesByStepInFluid();
+  OpSchemaBuilder& IsOnIntegers();
   OpSchemaBuilder& HasEpilogue();
   OpSchemaBuilder& GivesImages();
   // For a slot that is not an operand of a product.

@@ -90,6 +90,8 @@ const OpTraits& TraitsOf(const Op& op) {
   return schema != nullptr ? schema->traits() : *none;
 }
 
+bool IsOnIntegers(const Op& op) { return TraitsOf(op).is_on_integers; }
+
 std::vector<std::string> TypesWith(const std::function<bool(const OpTraits& traits)>& has) {
   std::vector<std::string> types;
   for (const OpSchema* schema : AllOpSchemas()) {

@@ -1,6 +1,6 @@
 // What an op is for the whole project: a product, the addition of a bias or a residual, a stage of
-// an epilogue, a mover of values, an op of samples. The planner, lowering and the executor ask here
-// and name no op types; a schema says it (op_schema_builder.h).
+// an epilogue, a mover of values, an op of samples, an op on integers. The planner, lowering and
+// the executor ask here and name no op types; a schema says it (op_schema_builder.h).
 
 #ifndef FIXPOINT_OPS_OP_TRAITS_H_
 #define FIXPOINT_OPS_OP_TRAITS_H_
@@ -109,6 +109,8 @@ struct OpTraits {
   // For an op that quantizes and dequantizes: in 1.x it gives code * (range / largest code), and
   // elsewhere code * range / largest code.
   bool multiplies_by_step_in_fluid = false;
+  // An op that only lowered programs have: it reads or stores codes as integers.
+  bool is_on_integers = false;
   // Sums of codes, with the stages that attributes name (ops/epilogue.h).
   bool has_epilogue = false;
   // For an op that is not a product: whether its channels are those of images.
@@ -122,6 +124,8 @@ struct OpTraits {
 
 // The traits of the op's type; none where it has no schema.
 const OpTraits& TraitsOf(const Op& op);
+// Whether it is an op that only lowered programs have.
+bool IsOnIntegers(const Op& op);
 
 // The op types with a trait: TypesWith([](const OpTraits& traits) { ... }), in ascending order.
 std::vector<std::string> TypesWith(const std::function<bool(const OpTraits& traits)>& has);

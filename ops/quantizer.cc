@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ops/code_range.h"
 #include "ops/op_schema.h"
 
 namespace fixpoint {
@@ -59,11 +60,13 @@ absl::Status CheckParameter(const Quantizer& quantizer, const std::string& name,
 }  // namespace
 
 absl::Status CheckSpec(const Quantizer& quantizer, const QuantSpec& spec) {
-  if (spec.bits() < 2 || spec.bits() > 16) {
-    return Wrong(quantizer, "bits is ", spec.bits(), "; it goes from 2 to 16");
+  if (!AreBits(spec.bits())) {
+    return Wrong(quantizer, "bits is ", spec.bits(), "; it goes from ", kLeastBits, " to ",
+                 kMostBits);
   }
-  if (spec.bits() == 16 && spec.signedness() == QuantSpec::UNSIGNED) {
-    return Wrong(quantizer, "16 bits are signed; unsigned codes have at most 15");
+  if (spec.bits() == kMostBits && spec.signedness() == QuantSpec::UNSIGNED) {
+    return Wrong(quantizer, kMostBits, " bits are signed; unsigned codes have at most ",
+                 kMostBits - 1);
   }
   if (spec.granularity() != quantizer.granularity()) {
     return Wrong(quantizer, "granularity is ", QuantSpec::Granularity_Name(spec.granularity()),

@@ -1,8 +1,8 @@
 #include "tools/integer_speed.h"
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "ops/op_schema.h"
+#include "ops/op_traits.h"
 #include "proto/program/program.h"
 #include "runtime/kernels/instruction_set.h"
 
@@ -11,7 +11,7 @@ namespace {
 
 bool HasCodes(const Program& program) {
   for (const Op& op : program.ops()) {
-    if (absl::StartsWith(op.type(), "integer_")) return true;
+    if (IsOnIntegers(op)) return true;
     const OpSchema* schema = FindOpSchema(op.type());
     if (schema == nullptr) continue;
     if (schema->quant_op() != QuantOp::kNone && schema->quant_op() != QuantOp::kObserve) {

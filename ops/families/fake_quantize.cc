@@ -3,6 +3,7 @@
 // bin = 2^(bit_length - 1) - 1; codes of a value x at scale s are round(bin / s * clamp(x, -s, s)).
 
 #include "absl/strings/str_cat.h"
+#include "ops/code_range.h"
 #include "ops/families/quantized_bias.h"
 #include "ops/infer.h"
 #include "ops/infer_rules.h"
@@ -12,10 +13,8 @@
 namespace fixpoint {
 namespace {
 
-absl::Status CheckBits(InferContext& op) {
-  const int64_t bits = op.Int("bit_length");
-  if (bits >= 1 && bits <= 16) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("bit_length is ", bits, "; want 1 to 16"));
+absl::Status CheckBitLength(InferContext& op) {
+  return CheckBits("bit_length", op.Int("bit_length"), kLeastBitsOfOps);
 }
 
 // The number of channels along quant_axis; unknown if X's is.
@@ -37,7 +36,7 @@ absl::Status InferObserver(InferContext& op) {
 }
 
 absl::Status InferPerTensor(InferContext& op) {
-  RETURN_IF_ERROR(CheckBits(op));
+  RETURN_IF_ERROR(CheckBitLength(op));
   return InferObserver(op);
 }
 
@@ -49,7 +48,7 @@ absl::Status InferRange(InferContext& op) {
 }
 
 absl::Status InferPerChannel(InferContext& op) {
-  RETURN_IF_ERROR(CheckBits(op));
+  RETURN_IF_ERROR(CheckBitLength(op));
   const TensorInfo x = op.Input("X");
   ASSIGN_OR_RETURN(const int64_t channels, ChannelCount(x, op.Int("quant_axis")));
   op.SetOutputLike("Out", x);
@@ -93,7 +92,7 @@ absl::Status InferPerTensorDequantize(InferContext& op) {
 }
 
 absl::Status InferQuantizeLinear(InferContext& op) {
-  RETURN_IF_ERROR(CheckBits(op));
+  RETURN_IF_ERROR(CheckBitLength(op));
   const TensorInfo x = op.Input("X");
   op.SetOutputLike("Y", x);
   const int64_t axis = op.Int("quant_axis");
@@ -110,7 +109,7 @@ absl::Status InferQuantizeLinear(InferContext& op) {
 }
 
 absl::Status InferDequantizeLinear(InferContext& op) {
-  RETURN_IF_ERROR(CheckBits(op));
+  RETURN_IF_ERROR(CheckBitLength(op));
   TensorInfo y = op.Input("X");
   y.dtype = op.Input("Scale").dtype;
   op.SetOutputLike("Y", y);
@@ -259,7 +258,7 @@ absl::StatusOr<int64_t> RowCount(const TensorInfo& x, int64_t axis) {
 }
 
 absl::Status InferRowWise(InferContext& op) {
-  RETURN_IF_ERROR(CheckBits(op));
+  RETURN_IF_ERROR(CheckBitLength(op));
   const TensorInfo x = op.Input("X");
   ASSIGN_OR_RETURN(const int64_t rows, RowCount(x, op.Int("quant_axis")));
   op.SetOutputLike("Out", x);

@@ -1,6 +1,7 @@
 // Ops that find, pick or place elements: embeddings, top-k, gather, one-hot, assignment.
 
 #include "absl/strings/str_cat.h"
+#include "ops/code_range.h"
 #include "ops/infer.h"
 #include "ops/infer_rules.h"
 #include "ops/op_schema_builder.h"
@@ -55,8 +56,11 @@ OpSchema::InferFunction InferIntegerLookup(bool drops_last_dim) {
                                                      DimsText(w.dims), " has ", w.dims[0],
                                                      " rows; want one for all or for each"));
     }
-    if (const int64_t code = op.Int("largest_code"); code < 1 || code > 127) {
-      return absl::InvalidArgumentError(absl::StrCat("largest_code is ", code, "; want 1 to 127"));
+    const int64_t code = op.Int("largest_code");
+    if (const int32_t largest = CodesOfByte(/*is_unsigned=*/false).largest;
+        code < 1 || code > largest) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("largest_code is ", code, "; want 1 to ", largest));
     }
     if (op.OutputCount("Out") > 0) {
       op.SetOutput("Out", VarType::FP32, op.outputs().front().dims);
@@ -201,6 +205,7 @@ void DefineEmbeddings(OpList& ops) {
             " of codes W [V,D], INT8: (code - offset) * scale / largest_code, each operation as "
             "FP32, with the scale of the row in Scales and its offset, INT32, in Offsets, [V] or "
             "[1]; 0 where that is absent."))
+        .IsOnIntegers()
         .Attr("padding_idx", Long(-1))
         .Attr("largest_code", Required(INT))
         .Infer(InferIntegerLookup(drops_last_dim));

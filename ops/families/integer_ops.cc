@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ops/code_range.h"
 #include "ops/epilogue.h"
 #include "ops/infer.h"
 #include "ops/infer_rules.h"
@@ -16,20 +17,19 @@ namespace {
 
 absl::Status CheckStored(InferContext& op, DataType dtype) {
   if (dtype == VarType::FP32) return absl::OkStatus();
-  const int64_t largest = dtype == VarType::INT8 ? 127 : dtype == VarType::UINT8 ? 255 : 0;
-  if (largest == 0) {
+  if (dtype != VarType::INT8 && dtype != VarType::UINT8) {
     return absl::InvalidArgumentError(
         absl::StrCat("out_dtype is ", static_cast<int>(dtype), "; want FP32, INT8 or UINT8"));
   }
+  const CodeRange codes = CodesOfByte(dtype == VarType::UINT8);
   const int64_t code = op.Int("out_largest_code");
-  if (code < 1 || code > largest) {
+  if (code < 1 || code > codes.largest) {
     return absl::InvalidArgumentError(
-        absl::StrCat("out_largest_code is ", code, "; want 1 to ", largest));
+        absl::StrCat("out_largest_code is ", code, "; want 1 to ", codes.largest));
   }
-  if (const int64_t zero_point = op.Int("out_zero_point");
-      zero_point < largest - 255 || zero_point > largest) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("out_zero_point is ", zero_point, "; want ", largest - 255, " to ", largest));
+  if (const int64_t zero_point = op.Int("out_zero_point"); !IsCode(zero_point, codes)) {
+    return absl::InvalidArgumentError(absl::StrCat("out_zero_point is ", zero_point, "; want ",
+                                                   codes.smallest, " to ", codes.largest));
   }
   if (const double range = op.Float("out_range"); !(range >= 0)) {
     return absl::InvalidArgumentError(
@@ -78,7 +78,8 @@ bool IsNeverNegative(const OpAttributes& op) {
 }  // namespace
 
 OpSchemaBuilder& DefineStored(OpSchemaBuilder& op) {
-  return op.Attr("out_dtype", Int(VarType::FP32))
+  return op.IsOnIntegers()
+      .Attr("out_dtype", Int(VarType::FP32))
       .Attr("out_range", Float(0))
       .Attr("out_largest_code", Int(0))
       .Attr("out_zero_point", Int(0))

@@ -11,9 +11,9 @@
 
 namespace fixpoint {
 
-// Attributes of an op that stores codes or floats: `out_dtype` (INT8, UINT8 or FP32) and, for
-// codes, `out_zero_point`, the code of 0, and `out_range`, the float that `out_largest_code` codes
-// above it stand for.
+// An op on integers with the attributes of one that stores codes or floats: `out_dtype` (INT8,
+// UINT8 or FP32) and, for codes, `out_zero_point`, the code of 0, and `out_range`, the float that
+// `out_largest_code` codes above it stand for.
 OpSchemaBuilder& DefineStored(OpSchemaBuilder& op);
 // The same for an op that adds up codes, with `input_zero_point`, the code of 0 in its input, and
 // the attributes of an epilogue (ops/epilogue.h), whose operands are the arguments of the slot

@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "ops/code_range.h"
 #include "ops/infer.h"
 #include "ops/op_schema_builder.h"
 #include "proto/base/status_macros.h"
@@ -14,10 +15,7 @@ namespace fixpoint {
 namespace {
 
 absl::Status InferQuantize(InferContext& op, int64_t scales) {
-  const int64_t bits = op.Int("bit_length");
-  if (bits < 2 || bits > 16) {
-    return absl::InvalidArgumentError(absl::StrCat("bit_length is ", bits, "; want 2 to 16"));
-  }
+  RETURN_IF_ERROR(CheckBits("bit_length", op.Int("bit_length")));
   const TensorInfo x = op.Input("X");
   op.SetOutputLike("Out", x);
   for (const char* state : {"OutScale", "OutInitialized"}) {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "ops/code_range.h"
 #include "ops/dims.h"
 #include "ops/families/integer_ops.h"
 #include "ops/infer.h"
@@ -17,7 +18,7 @@ namespace {
 
 // out_dtype is checked by InferStored.
 absl::Status InferQuantize(InferContext& op) {
-  const int64_t smallest = op.Int("out_dtype") == VarType::INT8 ? -128 : 0;
+  const int32_t smallest = CodesOfByte(op.Int("out_dtype") != VarType::INT8).smallest;
   const int64_t code = op.Int("smallest_code");
   if (code < smallest || code > op.Int("out_largest_code")) {
     return absl::InvalidArgumentError(
@@ -88,6 +89,7 @@ std::vector<OpSchema> LoweredOps() {
           "affine codes, which have the attribute zero_point, (X - zero_point) * (range / "
           "largest_code).")
       .Quantizes(QuantOp::kDequantize)
+      .IsOnIntegers()
       .KeepsSignIf(IsSymmetric)
       .Attr("range", Required(FLOAT))
       .Attr("largest_code", Required(INT))
@@ -97,6 +99,7 @@ std::vector<OpSchema> LoweredOps() {
       .Doc(
           "X, in float, plus what the codes Y, as integers, stand for: fma(Y - zero_point, range / "
           "largest_code, X), the quotient as FP32.")
+      .IsOnIntegers()
       .IsOfSamples()
       .KeepsSignIf(IsSymmetric)
       .Attr("range", Required(FLOAT))

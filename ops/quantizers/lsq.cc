@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "ops/code_range.h"
 #include "ops/quant_math.h"
 #include "ops/quantizer.h"
 #include "ops/quantizers/abs_max_attrs.h"
@@ -101,9 +102,9 @@ class LsqQuantizer final : public Quantizer {
     double sum = 0;
     for (const float value : values) sum += std::fabs(value);
     const double mean = values.empty() ? 0 : sum / static_cast<double>(values.size());
-    range = static_cast<float>(2 * mean * std::sqrt(LargestCode(BitLength(spec))));
-    initialized = range > 0 && std::isfinite(range) ? 1 : 0;
-    return range;
+    const FirstRange first = FirstRangeOf(mean, CodeRangeOf(spec).largest);
+    initialized = first.is_found ? 1 : 0;
+    return range = first.range;
   }
 
  private:

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ops/affine_codes.h"
+#include "ops/code_range.h"
 #include "ops/quantizer.h"
 #include "ops/quantizers/carried_state.h"
 
@@ -31,7 +32,7 @@ class MovingAverageMinMaxQuantizer final : public Quantizer {
   void AddQuantizeAttrs(const QuantSpec& spec, Era, OpBuilder& op) const override {
     op.IntAttr("bit_length", spec.bits())
         .BoolAttr("unsigned_codes", spec.signedness() == QuantSpec::UNSIGNED)
-        .IntAttr("round_type", spec.rounding() == QuantSpec::HALF_TO_EVEN ? 0 : 1)
+        .IntAttr("round_type", RoundTypeOf(spec.rounding()))
         .FloatAttr("moving_rate", static_cast<float>(Parameter(*this, spec, "moving_rate")));
   }
   void AddDequantizeAttrs(const QuantSpec&, Era, OpBuilder&) const override {}
@@ -71,9 +72,7 @@ class MovingAverageMinMaxQuantizer final : public Quantizer {
 
  private:
   static AffineParams ParamsOf(const QuantSpec& spec, float min, float max) {
-    return AffineParamsOf(
-        min, max,
-        AffineCodes(spec.bits(), spec.signedness() == QuantSpec::UNSIGNED, spec.rounding()));
+    return AffineParamsOf(min, max, CodeRangeOf(spec));
   }
 
   static std::vector<QuantizerParameter> Parameters() {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ops/affine_codes.h"
+#include "ops/code_range.h"
 #include "ops/quantizer.h"
 
 namespace fixpoint {
@@ -28,7 +29,7 @@ class RowWiseMinMaxQuantizer final : public Quantizer {
 
   void AddQuantizeAttrs(const QuantSpec& spec, Era, OpBuilder& op) const override {
     op.IntAttr("bit_length", spec.bits())
-        .IntAttr("round_type", spec.rounding() == QuantSpec::HALF_TO_EVEN ? 0 : 1)
+        .IntAttr("round_type", RoundTypeOf(spec.rounding()))
         .IntAttr("quant_axis", spec.axis());
   }
   void AddDequantizeAttrs(const QuantSpec& spec, Era, OpBuilder& op) const override {
@@ -47,6 +48,7 @@ class RowWiseMinMaxQuantizer final : public Quantizer {
       min = std::min(min, value);
       max = std::max(max, value);
     }
+    // The op makes signed codes alone.
     const AffineParams params =
         AffineParamsOf(min, max, AffineCodes(spec.bits(), /*is_unsigned=*/false, spec.rounding()));
     state[0][0] = params.zero_point;

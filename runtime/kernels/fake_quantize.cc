@@ -59,20 +59,25 @@ std::vector<uint32_t> LargestBits(const float* x, const Channels& channels) {
   return all_bits;
 }
 
+// A line that is rounded to codes.
+Line LineTo(const CodeRange& codes) {
+  Line line;
+  line.largest_code = static_cast<float>(codes.largest);
+  line.smallest_code = static_cast<float>(codes.smallest);
+  line.rounding = codes.rounding;
+  return line;
+}
+
 // Calls run(line, start) with each line of memory, or with parts of it; adjacent lines count as
-// one. An element takes `bytes_of_each` bytes.
+// one. `line` says what their codes are, and an element takes `bytes_of_each` bytes.
 template <typename Run>
-void ForEachLine(absl::Span<const float> ranges, Channels channels, const CodeRange& rule,
+void ForEachLine(absl::Span<const float> ranges, Channels channels, Line line,
                  int64_t bytes_of_each, Run run) {
   CHECK_EQ(static_cast<int64_t>(ranges.size()), channels.count);
   std::vector<float> multipliers(ranges.size());
-  const float largest = static_cast<float>(rule.largest);
-  std::transform(ranges.begin(), ranges.end(), multipliers.begin(),
-                 [largest](float range) { return largest * InverseRange(range); });
-  Line line;
-  line.largest_code = largest;
-  line.smallest_code = static_cast<float>(rule.smallest);
-  line.rounding = rule.rounding;
+  std::transform(
+      ranges.begin(), ranges.end(), multipliers.begin(),
+      [largest = line.largest_code](float range) { return largest * InverseRange(range); });
   line.ranges = ranges.data();
   line.multipliers = multipliers.data();
   if (channels.count == 1) {
@@ -109,7 +114,7 @@ void QuantizeTo(absl::Span<const float> x, absl::Span<const float> ranges, const
                 const CodeRange& rule, absl::Span<Code> codes) {
   CHECK_EQ(static_cast<int64_t>(x.size()), channels.size());
   CHECK_EQ(codes.size(), x.size());
-  ForEachLine(ranges, channels, rule, sizeof(float) + sizeof(Code),
+  ForEachLine(ranges, channels, LineTo(rule), sizeof(float) + sizeof(Code),
               [x = x.data(), codes = codes.data()](const Line& line, int64_t start) {
                 QuantizeLine<Code, None>(line, x + start, codes + start, nullptr);
               });
@@ -122,7 +127,7 @@ void QuantizeDequantizeTo(absl::Span<const float> x, absl::Span<const float> ran
   CHECK_EQ(static_cast<int64_t>(x.size()), channels.size());
   CHECK_EQ(values.size(), x.size());
   CHECK_EQ(codes.size(), x.size());
-  ForEachLine(ranges, channels, rule, 2 * sizeof(float) + sizeof(Code),
+  ForEachLine(ranges, channels, LineTo(rule), 2 * sizeof(float) + sizeof(Code),
               [x = x.data(), codes = codes.data(), values = values.data()](const Line& line,
                                                                            int64_t start) {
                 QuantizeLine<Code, float>(line, x + start, codes + start, values + start);
@@ -134,9 +139,9 @@ void DequantizeFrom(absl::Span<const Code> codes, absl::Span<const float> ranges
                     const Channels& channels, int32_t largest_code, absl::Span<float> values) {
   CHECK_EQ(static_cast<int64_t>(codes.size()), channels.size());
   CHECK_EQ(values.size(), codes.size());
-  CodeRange rule;
-  rule.largest = largest_code;
-  ForEachLine(ranges, channels, rule, sizeof(Code) + sizeof(float),
+  Line from;
+  from.largest_code = static_cast<float>(largest_code);
+  ForEachLine(ranges, channels, from, sizeof(Code) + sizeof(float),
               [codes = codes.data(), values = values.data()](const Line& line, int64_t start) {
                 DequantizeLine<Code>(line, codes + start, values + start);
               });
@@ -178,7 +183,7 @@ void QuantizeDequantize(absl::Span<const float> x, absl::Span<const float> range
                         const Channels& channels, const CodeRange& rule, absl::Span<float> values) {
   CHECK_EQ(static_cast<int64_t>(x.size()), channels.size());
   CHECK_EQ(values.size(), x.size());
-  ForEachLine(ranges, channels, rule, 2 * sizeof(float),
+  ForEachLine(ranges, channels, LineTo(rule), 2 * sizeof(float),
               [x = x.data(), values = values.data()](const Line& line, int64_t start) {
                 QuantizeLine<None, float>(line, x + start, nullptr, values + start);
               });

@@ -22,7 +22,7 @@ struct Line {
   const float* ranges = nullptr;
   const float* multipliers = nullptr;  // largest code / range
   float largest_code = 0;
-  float smallest_code = 0;
+  float smallest_code = 0;  // to quantize, as is the rounding
   QuantSpec::Rounding rounding = QuantSpec::HALF_TO_EVEN;
   bool range_for_each = false;
 };

@@ -5,6 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include "ops/code_range.h"
+
 namespace fixpoint::kernels {
 namespace {
 
@@ -113,8 +115,8 @@ std::optional<FoldedEpilogue> Fold(const Epilogue& epilogue, OutputType output) 
   }
   bounds.Take(stages);
   if (!stages.empty()) return std::nullopt;
-  const bool is_signed = output == OutputType::kInt8;
-  bounds.Clip(is_signed ? -128 : 0, is_signed ? 127 : 255);
+  const CodeRange codes = CodesOfByte(output == OutputType::kUint8);
+  bounds.Clip(static_cast<float>(codes.smallest), static_cast<float>(codes.largest));
   result.lowest = bounds.lowest();
   result.highest = bounds.highest();
   return result;

@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ops/op_traits.h"
 #include "proto/program/program.h"
 #include "proto/text/program_text.h"
 #include "tests/ops/text_program.h"
@@ -74,6 +75,13 @@ std::vector<std::string> QuantizableSlots(const char* type) {
     slots.push_back(absl::StrCat(input.slot, ":", SlotRole::Role_Name(input.role)));
   }
   return slots;
+}
+
+TEST(OpTraits, SayWhichOpsAreOnIntegers) {
+  for (const OpSchema* schema : AllOpSchemas()) {
+    EXPECT_EQ(schema->traits().is_on_integers, absl::StartsWith(schema->type(), "integer_"))
+        << schema->type();
+  }
 }
 
 TEST(QuantizableInputs, AreThoseThatComputeOnIntegers) {

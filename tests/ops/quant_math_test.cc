@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <vector>
 
 namespace fixpoint {
@@ -56,6 +57,64 @@ TEST(QuantMath, ClampsToTheSmallestCodeThereIs) {
   codes.smallest = -127;
   EXPECT_EQ(QuantizeOne(-2, 1, codes), -127);
   EXPECT_EQ(QuantizeOne(-2, 1, UnsignedPartOf(codes)), 0);
+}
+
+TEST(QuantMath, WaitsWithALearnedRangeForNumbers) {
+  EXPECT_THAT(FirstRangeOf(2, 127).range, FloatEq(4 * std::sqrt(127.0f)));
+  EXPECT_TRUE(FirstRangeOf(2, 127).is_found);
+  EXPECT_EQ(FirstRangeOf(0, 127).range, 0);
+  EXPECT_FALSE(FirstRangeOf(0, 127).is_found);
+  EXPECT_FALSE(FirstRangeOf(INFINITY, 127).is_found);
+  EXPECT_FALSE(FirstRangeOf(NAN, 127).is_found);
+}
+
+TEST(CodeRange, IsThatOfASpec) {
+  QuantSpec spec;
+  spec.set_bits(8);
+  spec.set_signedness(QuantSpec::UNSIGNED);
+  spec.set_scheme(QuantSpec::SYMMETRIC);
+  spec.set_rounding(kAway);
+  EXPECT_EQ(CodeRangeOf(spec), SymmetricCodes(9, kAway));
+  spec.set_scheme(QuantSpec::AFFINE);
+  EXPECT_EQ(CodeRangeOf(spec), (CodeRange{8, true, 0, 255, kAway}));
+  spec.set_signedness(QuantSpec::SIGNED);
+  EXPECT_EQ(CodeRangeOf(spec), (CodeRange{8, false, -128, 127, kAway}));
+  spec.set_scheme(QuantSpec::SYMMETRIC);
+  spec.set_rounding(kEven);
+  EXPECT_EQ(CodeRangeOf(spec), SymmetricCodes(8, kEven));
+}
+
+TEST(CodeRange, HasARoundingForEachRoundType) {
+  for (const QuantSpec::Rounding rounding : {kAway, kEven}) {
+    EXPECT_EQ(*RoundingOfType(RoundTypeOf(rounding)), rounding);
+  }
+  EXPECT_EQ(RoundTypeOf(kEven), 0);
+  EXPECT_EQ(RoundingOfType(2).status().message(), "round_type is 2; want 0 or 1");
+}
+
+TEST(CodeRange, HasTwoToSixteenBitsAndOneInOps) {
+  EXPECT_FALSE(AreBits(1));
+  EXPECT_TRUE(AreBits(1, kLeastBitsOfOps));
+  EXPECT_TRUE(AreBits(2));
+  EXPECT_TRUE(AreBits(16));
+  EXPECT_FALSE(AreBits(17));
+  EXPECT_TRUE(CheckBits("bit_length", 16).ok());
+  EXPECT_EQ(CheckBits("quant_bits", 1).message(), "quant_bits is 1; want 2 to 16");
+  EXPECT_EQ(CheckBits("bit_length", int64_t{1} << 40, kLeastBitsOfOps).message(),
+            "bit_length is 1099511627776; want 1 to 16");
+}
+
+TEST(CodeRange, HoldsTheWholeNumbersBetweenItsEnds) {
+  constexpr CodeRange kInt8 = CodesOfByte(/*is_unsigned=*/false);
+  constexpr CodeRange kUint8 = CodesOfByte(/*is_unsigned=*/true);
+  for (const int number : {-129, -128, -1, 0, 127, 128, 255, 256}) {
+    EXPECT_EQ(IsCode(number, kInt8), number >= -128 && number <= 127);
+    EXPECT_EQ(IsCode(static_cast<float>(number), kUint8), number >= 0 && number <= 255);
+  }
+  EXPECT_FALSE(IsCode(0.5f, kInt8));
+  EXPECT_FALSE(IsCode(NAN, kUint8));
+  EXPECT_FALSE(IsCode(INFINITY, kUint8));
+  EXPECT_FALSE(IsCode(int64_t{1} << 32, kUint8));
 }
 
 }  // namespace

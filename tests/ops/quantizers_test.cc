@@ -113,6 +113,7 @@ QuantSpec Affine(QuantSpec::Signedness signedness) {
   QuantSpec spec;
   spec.set_bits(8);
   spec.set_signedness(signedness);
+  spec.set_scheme(QuantSpec::AFFINE);
   return spec;
 }
 

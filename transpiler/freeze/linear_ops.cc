@@ -1,6 +1,6 @@
 #include "transpiler/freeze/linear_ops.h"
 
-#include "ops/quant_math.h"
+#include "ops/code_range.h"
 #include "proto/program/op_builder.h"
 #include "proto/program/program.h"
 #include "transpiler/pipeline/marks.h"
@@ -19,7 +19,7 @@ OpDesc MakeLinear(absl::string_view type, const QuantizationSite& site, absl::st
       .Attr(MakeBoolAttr("is_test", true))
       .Attr(MakeBoolAttr("only_observer", false))
       .Attr(MakeIntAttr("quant_axis", site.axis))
-      .Attr(MakeIntAttr("round_type", site.codes.rounding == QuantSpec::HALF_TO_EVEN ? 0 : 1))
+      .Attr(MakeIntAttr("round_type", RoundTypeOf(site.codes.rounding)))
       .Build();
 }
 

@@ -1,12 +1,10 @@
 #include "transpiler/freeze/lowered_already.h"
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "ops/op_traits.h"
 #include "proto/program/program.h"
 
 namespace fixpoint {
-
-bool IsOnIntegers(const Op& op) { return absl::StartsWith(op.type(), "integer_"); }
 
 absl::Status CheckIsNotLowered(const Program& program) {
   for (const Op& op : program.ops()) {

@@ -8,10 +8,8 @@
 
 namespace fixpoint {
 
-// Whether it is an op that only lowered programs have: one on integers.
-bool IsOnIntegers(const Op& op);
-
-// Error (kFailedPrecondition): the program is lowered already; the first such op.
+// Error (kFailedPrecondition): the program is lowered already, and has an op on integers
+// (ops/op_traits.h); the first such op.
 absl::Status CheckIsNotLowered(const Program& program);
 
 }  // namespace fixpoint

@@ -239,6 +239,7 @@ class WeightQuantizer {
     if (!site.is_affine) return MakeWeightCodes(weight, options);
     QuantSpec spec = site.parameters;
     spec.set_bits(site.codes.bits);
+    spec.set_scheme(QuantSpec::AFFINE);
     return MakeAffineWeightCodes(weight, options, [&](absl::Span<const float> values) {
       AffineParams params;
       const absl::Span<float> zero_point[] = {absl::MakeSpan(&params.zero_point, 1)};

@@ -22,7 +22,6 @@
 #include "proto/program/attributes.h"
 #include "proto/program/program.h"
 #include "runtime/tensor.h"
-#include "transpiler/freeze/lowered_already.h"
 #include "transpiler/lower/portable_codes.h"
 #include "transpiler/pipeline/uses.h"
 

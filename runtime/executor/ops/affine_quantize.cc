@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "ops/affine_codes.h"
 #include "ops/code_ops.h"
+#include "ops/code_range.h"
 #include "ops/codes/held_codes.h"
 #include "ops/quant_math.h"
 #include "proto/base/status_macros.h"
@@ -20,24 +20,6 @@
 
 namespace fixpoint::executor {
 namespace {
-
-struct Affine {
-  float step;
-  float zero_point;
-};
-
-// For a range that contains 0. A range too small for a step that is a normal float has step 1, and
-// one that exceeds the largest float has a step that a float holds.
-Affine AffineOf(float min, float max, const CodeRange& codes) {
-  const auto smallest = static_cast<float>(codes.smallest);
-  const auto largest = static_cast<float>(codes.largest);
-  const float count = largest - smallest;
-  float step = (max - min) / count;
-  if (std::isinf(step)) step = max / count - min / count;
-  if (!(step >= std::numeric_limits<float>::min())) step = 1;
-  const float zero_point = RoundHalfToEven(smallest - min / step);
-  return {step, std::min(std::max(zero_point, smallest), largest)};
-}
 
 // The code of NaN is the zero point.
 float CodeOf(float x, float multiplier, float zero_point, const CodeRange& codes) {
@@ -52,10 +34,7 @@ float CodeOf(float x, float multiplier, float zero_point, const CodeRange& codes
 
 // A state or a parameter that was loaded may hold anything.
 absl::Status CheckZeroPoint(float zero_point, const CodeRange& codes) {
-  if (zero_point >= static_cast<float>(codes.smallest) &&
-      zero_point <= static_cast<float>(codes.largest) && zero_point == std::nearbyint(zero_point)) {
-    return absl::OkStatus();
-  }
+  if (IsCode(zero_point, codes)) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       "the zero point is ", zero_point, "; want a code, ", codes.smallest, " to ", codes.largest));
 }
@@ -95,7 +74,7 @@ absl::StatusOr<AffineBuffers> AddFollow(OpPlanner& op, const CodeRange& codes, B
                 const float count = rate * run.Floats(state)[0] + 1;
                 const float new_min = rate * run.Floats(min)[0] + smallest;
                 const float new_max = rate * run.Floats(max)[0] + largest;
-                const Affine affine = AffineOf(new_min / count, new_max / count, codes);
+                const AffineParams affine = AffineParamsOf(new_min / count, new_max / count, codes);
                 run.Floats(state_out)[0] = count;
                 run.Floats(min_out)[0] = new_min;
                 run.Floats(max_out)[0] = new_max;

@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/code_ops.h"
-#include "ops/quant_math.h"
+#include "ops/code_range.h"
 #include "proto/base/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/quantized.h"
@@ -84,8 +84,9 @@ absl::StatusOr<Dequantization> DequantizationOf(const OpPlanner& op) {
 }
 
 absl::StatusOr<int32_t> LargestCodeOf(int64_t bits) {
-  if (bits >= 2 && bits <= 16) return LargestCode(static_cast<int>(bits));
-  return absl::InvalidArgumentError(absl::StrCat("codes of ", bits, " bits; want 2 to 16"));
+  if (AreBits(bits)) return LargestCode(static_cast<int>(bits));
+  return absl::InvalidArgumentError(
+      absl::StrCat("codes of ", bits, " bits; want ", kLeastBits, " to ", kMostBits));
 }
 
 // For sums of products of codes: programs that the reference froze in its first releases have the

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "ops/bias_codes.h"
+#include "ops/code_range.h"
 #include "ops/op_traits.h"
 #include "ops/quant_math.h"
 #include "proto/base/status_macros.h"
@@ -131,10 +132,11 @@ absl::StatusOr<std::optional<IntegerOperands>> ReadIntegerOperands(OpPlanner& op
 }
 
 absl::Status CheckWeightZeroPoints(absl::Span<const int32_t> zero_points) {
+  const CodeRange codes = CodesOfByte(/*is_unsigned=*/false);
   for (const int32_t zero_point : zero_points) {
-    if (zero_point >= -128 && zero_point <= 127) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("a zero point is ", zero_point, "; want codes, -128 to 127"));
+    if (IsCode(zero_point, codes)) continue;
+    return absl::InvalidArgumentError(absl::StrCat("a zero point is ", zero_point, "; want codes, ",
+                                                   codes.smallest, " to ", codes.largest));
   }
   return absl::OkStatus();
 }

@@ -8,6 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/code_ops.h"
+#include "ops/code_range.h"
+#include "ops/quant_math.h"
 #include "proto/base/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/quantized.h"
@@ -17,8 +19,7 @@
 namespace fixpoint::executor {
 namespace {
 
-// Gives those ranges that no step has found yet their first value, 2 * mean|X| * sqrt(n); one of
-// zeros alone waits for a tensor that has more.
+// Gives those ranges that no step has found yet their first value.
 void Initialize(const kernels::Channels& channels, int32_t largest_code, absl::Span<const float> x,
                 absl::Span<float> ranges, absl::Span<float> initialized) {
   const bool is_done =
@@ -28,9 +29,9 @@ void Initialize(const kernels::Channels& channels, int32_t largest_code, absl::S
   kernels::MeanAbsolutes(channels, x, absl::MakeSpan(means));
   for (size_t c = 0; c < ranges.size(); ++c) {
     if (initialized[c] != 0) continue;
-    const double range = 2 * means[c] * std::sqrt(largest_code);
-    ranges[c] = static_cast<float>(range);
-    initialized[c] = std::isfinite(range) && ranges[c] > 0 ? 1 : 0;
+    const FirstRange first = FirstRangeOf(means[c], largest_code);
+    ranges[c] = first.range;
+    initialized[c] = first.is_found ? 1 : 0;
   }
 }
 
@@ -75,7 +76,7 @@ absl::Status PlanQuantize(OpPlanner& op) {
 
 absl::Status PlanGradient(OpPlanner& op) {
   ASSIGN_OR_RETURN(const CodeRange codes,
-                   ReadCodeRange(op.attributes().op(), op.era(), kLeastBits));
+                   ReadCodeRange(op.attributes().op(), op.era(), kLeastBitsOfOps));
   ASSIGN_OR_RETURN(const int axis, ReadChannelAxis(op.attributes().op(), op.era()));
   const bool has_channels = axis != -1;
   ASSIGN_OR_RETURN(ChannelView view,

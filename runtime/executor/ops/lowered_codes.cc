@@ -3,6 +3,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "ops/code_range.h"
 #include "proto/program/type_names.h"
 
 namespace fixpoint::executor {
@@ -26,13 +27,11 @@ absl::StatusOr<CodeType> CodeTypeOf(const OpPlanner& op, absl::string_view slot)
 absl::StatusOr<int32_t> ZeroPointOf(const OpPlanner& op, absl::string_view attribute,
                                     CodeType type) {
   const int64_t zero_point = op.attributes().Int(attribute);
-  const int64_t smallest = type == CodeType::kInt8 ? -128 : 0;
-  if (zero_point >= smallest && zero_point <= smallest + 255) {
-    return static_cast<int32_t>(zero_point);
-  }
+  const CodeRange codes = CodesOfByte(type == CodeType::kUint8);
+  if (IsCode(zero_point, codes)) return static_cast<int32_t>(zero_point);
   return absl::InvalidArgumentError(absl::StrCat(std::string(attribute), " is ", zero_point,
-                                                 "; want a code, ", smallest, " to ",
-                                                 smallest + 255));
+                                                 "; want a code, ", codes.smallest, " to ",
+                                                 codes.largest));
 }
 
 OutputType OutputTypeOf(VarType::Type dtype) {

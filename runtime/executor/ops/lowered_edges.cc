@@ -2,6 +2,7 @@
 // floats, and tables of codes.
 
 #include "absl/strings/str_cat.h"
+#include "ops/code_range.h"
 #include "ops/epilogue.h"
 #include "ops/quant_math.h"
 #include "proto/base/status_macros.h"
@@ -39,9 +40,10 @@ absl::Status PlanQuantize(OpPlanner& op) {
 
 absl::StatusOr<int32_t> LargestCodeOf(const OpPlanner& op) {
   const int64_t largest_code = op.attributes().Int("largest_code");
-  if (largest_code >= 1 && largest_code <= 255) return static_cast<int32_t>(largest_code);
+  const int32_t largest = CodesOfByte(/*is_unsigned=*/true).largest;
+  if (largest_code >= 1 && largest_code <= largest) return static_cast<int32_t>(largest_code);
   return absl::InvalidArgumentError(
-      absl::StrCat("largest_code is ", largest_code, "; want 1 to 255"));
+      absl::StrCat("largest_code is ", largest_code, "; want 1 to ", largest));
 }
 
 // A buffer that holds the number in every run.

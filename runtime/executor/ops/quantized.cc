@@ -54,8 +54,8 @@ kernels::CodeType TypeOf(const CodeRange& held) {
 }
 
 absl::StatusOr<CodeOp> CodeOpOf(const OpPlanner& op) {
-  RETURN_IF_ERROR(ReadCodeRange(op.attributes().op(), op.era(), kLeastBits).status());
-  const std::optional<CodeOp> read = ReadCodeOp(op.op(), op.era(), kLeastBits);
+  RETURN_IF_ERROR(ReadCodeRange(op.attributes().op(), op.era(), kLeastBitsOfOps).status());
+  const std::optional<CodeOp> read = ReadCodeOp(op.op(), op.era(), kLeastBitsOfOps);
   if (read) return *read;
   return absl::InvalidArgumentError("its result is absent; want an output for it");
 }

@@ -29,9 +29,6 @@ struct ChannelView {
 };
 absl::StatusOr<ChannelView> ViewChannels(const OpPlanner& op, std::optional<int> channel_axis);
 
-// Of the codes that the executor computes: the only code of one bit is 0.
-inline constexpr int kLeastBits = 1;
-
 const TensorType kOneNumber{VarType::FP32, {1}};
 
 // An input of one FP32. Errors: those of OpPlanner::CheckSize and Read.

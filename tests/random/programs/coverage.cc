@@ -2,9 +2,9 @@
 
 #include <set>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "ops/epilogue.h"
+#include "ops/op_traits.h"
 #include "transpiler/lower/lower.h"
 #include "transpiler/report/lowering_account.h"
 
@@ -127,7 +127,7 @@ Coverage CoverageOf(const ProgramDesc& forward, const QuantPlan& plan,
     }
   }
   for (const Op& op : lowered.program.block(0).ops()) {
-    if (!absl::StartsWith(op.type(), "integer_")) continue;
+    if (!IsOnIntegers(op)) continue;
     found.insert(std::string(op.type()));
     const auto epilogue = EpilogueOf(op.desc());
     if (!epilogue.ok()) continue;

@@ -10,7 +10,6 @@
 //
 //   integer_dequantize(X=q) -> (Out=x) {range=0.01, largest_code=1, zero_point=64}
 
-#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -18,6 +17,7 @@
 #include <vector>
 
 #include "ops/code_ops.h"
+#include "ops/code_range.h"
 #include "ops/codes/integer_reasons.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/op_builder.h"
@@ -28,11 +28,9 @@ namespace fixpoint {
 namespace {
 
 // Whether a tensor holds one number, which is a code of that type.
-bool IsCode(const Tensor& tensor, VarType::Type dtype) {
-  if (tensor.dtype() != VarType::FP32 || tensor.size() != 1) return false;
-  const float number = tensor.data<float>()[0];
-  const float smallest = dtype == VarType::INT8 ? -128 : 0;
-  return number >= smallest && number <= smallest + 255 && number == std::round(number);
+bool HoldsCode(const Tensor& tensor, VarType::Type dtype) {
+  return tensor.dtype() == VarType::FP32 && tensor.size() == 1 &&
+         IsCode(tensor.data<float>()[0], CodesOfByte(dtype == VarType::UINT8));
 }
 
 class DequantizeRule final : public LoweringRule {
@@ -72,7 +70,7 @@ class DequantizeRule final : public LoweringRule {
         .FloatAttr("range", range->data<float>()[0]);
     if (read->scales_are_steps) {
       ASSIGN_OR_RETURN(const Tensor* zero_point, lowering.FindParameter(*read->zero_point));
-      if (zero_point == nullptr || !IsCode(*zero_point, codes->data_type())) {
+      if (zero_point == nullptr || !HoldsCode(*zero_point, codes->data_type())) {
         return IntegerReason::kZeroPoint;
       }
       numbers.IntAttr("largest_code", read->codes_of_scale())

@@ -28,6 +28,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/code_ops.h"
+#include "ops/code_range.h"
 #include "ops/codes/declared_facts.h"
 #include "ops/codes/held_codes.h"
 #include "ops/codes/integer_reasons.h"
@@ -52,10 +53,9 @@ Epilogue StagesOf(const Quantization& quantization) {
     stages.push_back({Kind::kRound});
     stages.push_back({Kind::kAdd, static_cast<float>(type.zero_point)});
   }
-  const bool is_unsigned = type.dtype == VarType::UINT8;
+  const CodeRange all = CodesOfByte(type.dtype == VarType::UINT8);
   // What integers of 8 bits do by themselves is not said.
-  if (quantization.smallest_code != (is_unsigned ? 0 : -128) ||
-      type.largest_code != (is_unsigned ? 255 : 127)) {
+  if (quantization.smallest_code != all.smallest || type.largest_code != all.largest) {
     stages.push_back({Kind::kClip, static_cast<float>(quantization.smallest_code),
                       static_cast<float>(type.largest_code)});
   }
@@ -87,8 +87,7 @@ absl::StatusOr<std::optional<Quantization>> QuantizationBySteps(const Op& op, co
                                                    std::string(read.scale->slot_name()), " holds ",
                                                    *step, "; want a finite number above 0"));
   }
-  if (!(*zero_point >= codes.smallest && *zero_point <= codes.largest) ||
-      *zero_point != std::round(*zero_point)) {
+  if (!IsCode(*zero_point, codes)) {
     return absl::InvalidArgumentError(
         absl::StrCat(DescribeInFile(op), ": ", std::string(read.zero_point->slot_name()), " holds ",
                      *zero_point, "; want a code, ", codes.smallest, " to ", codes.largest));

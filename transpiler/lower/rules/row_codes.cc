@@ -1,6 +1,7 @@
 #include "transpiler/lower/rules/row_codes.h"
 
 #include "absl/strings/str_cat.h"
+#include "ops/code_range.h"
 #include "ops/dims.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/program.h"
@@ -51,10 +52,12 @@ absl::StatusOr<std::optional<ParameterRowCodes>> FindParameterRowCodes(const Arg
   RETURN_IF_ERROR(CheckOfRows(*op, *found.scales, found.steps, VarType::FP32, dims[axis]));
   RETURN_IF_ERROR(CheckOfRows(*op, *found.zero_points, zero_points, VarType::INT32, dims[axis]));
   RETURN_IF_ERROR(CheckRanges(*op, found.steps->data<float>()));
+  const CodeRange codes = CodesOfByte(/*is_unsigned=*/false);
   for (const int32_t zero_point : zero_points->data<int32_t>()) {
-    if (zero_point >= -128 && zero_point <= 127) continue;
+    if (IsCode(zero_point, codes)) continue;
     return absl::InvalidArgumentError(absl::StrCat(DescribeInFile(*op), ": ZeroPoint holds ",
-                                                   zero_point, "; want codes, -128 to 127"));
+                                                   zero_point, "; want codes, ", codes.smallest,
+                                                   " to ", codes.largest));
   }
   return found;
 }

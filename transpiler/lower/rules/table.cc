@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "ops/code_range.h"
 #include "ops/op_traits.h"
 #include "ops/quant_math.h"
 #include "proto/base/status_macros.h"
@@ -21,13 +22,11 @@ namespace {
 
 constexpr int kTableSize = 256;
 
-int32_t SmallestCode(bool is_unsigned) { return is_unsigned ? 0 : -128; }
-
 // The float that each code stands for.
 std::vector<float> NumbersOf(const ActivationCodes& codes) {
   std::vector<float> numbers(kTableSize);
   for (int i = 0; i < kTableSize; ++i) {
-    const auto code = static_cast<float>(SmallestCode(codes.is_unsigned) + i);
+    const auto code = static_cast<float>(CodesOfByte(codes.is_unsigned).smallest + i);
     numbers[i] = codes.zero_point ? (code - static_cast<float>(*codes.zero_point)) * codes.step()
                                   : DequantizeOne(code, codes.range, codes.largest_code);
   }
@@ -110,7 +109,7 @@ bool GivesSameCodes(const ActivationCodes& from, const Quantization& quantizatio
   }
   const std::vector<float> numbers = NumbersOf(from);
   for (int i = 0; i < kTableSize; ++i) {
-    const int32_t code = SmallestCode(from.is_unsigned) + i;
+    const int32_t code = CodesOfByte(from.is_unsigned).smallest + i;
     const bool may_be = code >= -from.largest_code - 1 && code <= from.largest_code;
     if ((may_be || from.zero_point) && CodeOf(numbers[i], quantization) != code) return false;
   }

@@ -58,9 +58,9 @@ class Infer : public testing::Test {
   }
 
   void Save(const std::string& name, const Tensor& tensor) const {
-    auto file = StageNpy(tensor, folder_.Path(name));
-    ASSERT_TRUE(file.ok()) << file.status();
-    ASSERT_TRUE(file->Commit().ok());
+    const absl::StatusOr<std::string> array = NpyBytes(tensor);
+    ASSERT_TRUE(array.ok()) << array.status();
+    folder_.Write(name, *array);
   }
 
   BinaryRun Run(std::vector<std::string> arguments,

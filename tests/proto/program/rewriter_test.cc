@@ -361,12 +361,6 @@ TEST_F(RewriterTest, AttributesKeepTheirPlace) {
   EXPECT_EQ(program_.edit_count(), 3);
 }
 
-TEST_F(RewriterTest, AnOpMayBecomeAnother) {
-  rewriter_.SetType(OpAt(program_, 0), "tanh");
-  EXPECT_EQ(OpAt(program_, 0).type(), "tanh");
-  EXPECT_EQ(OpAt(program_, 0).OriginalDesc().type(), "relu");
-}
-
 TEST_F(RewriterTest, AVariableIsDeclaredOnce) {
   const auto added =
       rewriter_.AddVariable(program_.block(0), MakeTensorVar("v", VarType::FP32, {2}));

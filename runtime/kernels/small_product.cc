@@ -11,6 +11,7 @@
 #include "absl/types/span.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/epilogue_lanes.h"
+#include "runtime/kernels/extents.h"
 #include "runtime/kernels/product_shape.h"
 #include "runtime/kernels/sum_begin.h"
 
@@ -21,7 +22,6 @@
 namespace fixpoint::kernels {
 namespace {
 
-constexpr int64_t kTaps = 4;  // products that one instruction adds to a sum
 constexpr int64_t kStepBytes = kLanes * kTaps;
 
 constexpr int kRows = 8;
@@ -32,8 +32,6 @@ constexpr int64_t kMostProducts = 64 << 10;
 // With shorter sums or more rows the epilogue takes most of the time, and oneDNN is as fast.
 constexpr int64_t kLeastInner = 64;
 constexpr int64_t kMostRows = 32;
-
-int64_t CeilDivide(int64_t size, int64_t unit) { return (size + unit - 1) / unit; }
 
 class SmallProduct final : public IntegerSums {
  public:

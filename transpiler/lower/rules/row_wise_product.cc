@@ -65,7 +65,8 @@ absl::StatusOr<IntegerReason> LowerRowWiseProduct(const Op& op, const ProductOfC
     ASSIGN_OR_RETURN(const Tensor* bias, lowering.FindParameter(*product.bias_numbers));
     std::vector<int32_t> codes(scales.size());
     if (bias->size() != static_cast<int64_t>(scales.size())) return IntegerReason::kAttributes;
-    if (FillBiasCodes(bias->data<float>(), scales, coded.Sum().largest(), absl::MakeSpan(codes))) {
+    if (FillBiasCodes(bias->data<float>(), scales, coded.Sum().largest_bias(),
+                      absl::MakeSpan(codes))) {
       ASSIGN_OR_RETURN(
           const std::string parameter,
           lowering.AddParameter(absl::StrCat(output.name(), ".bias"),

@@ -29,10 +29,6 @@
 namespace fixpoint::kernels {
 namespace {
 
-// With fewer of them what is done with sums is nearly all there is. Of ResNet-20's convolutions
-// those of 16, 27 and 32 taps take less time so, and nothing is compiled for them.
-constexpr int64_t kLeastTaps = 16;
-
 bool IsPadded(const WindowAxis& axis) { return axis.pad_before != 0 || axis.pad_after != 0; }
 
 // For windows of one pixel, rows do not matter: the pixels of all images form one image with rows
@@ -65,7 +61,7 @@ Tile TileFor(const ConvolutionShape& shape) {
 
 bool MayBeTiled(const SumsProblem& problem) {
   const ConvolutionShape* const shape = problem.convolution();
-  return shape != nullptr && shape->groups == 1 && shape->taps() >= kLeastTaps &&
+  return shape != nullptr && shape->groups == 1 && shape->taps() >= kLeastTiledTaps &&
          TileFor(*shape) != Tile::kNone;
 }
 

@@ -24,10 +24,12 @@
 #include "proto/base/nearest_name.h"
 #include "proto/base/status_macros.h"
 #include "proto/file/atomic_file.h"
-#include "tools/version.h"
 
 namespace fixpoint {
 namespace {
+
+// The release of Fixpoint; CHANGELOG.md lists what each release brought.
+constexpr char kVersion[] = "0.1.0";
 
 // Marks the errors of UsageError.
 constexpr char kUsagePayload[] = "fixpoint/usage";

@@ -19,11 +19,10 @@
 #include "proto/program/op_builder.h"
 #include "proto/program/program.h"
 #include "proto/program/rewriter.h"
+#include "proto/program/slots.h"
 
 namespace fixpoint {
 namespace {
-
-using Slots = google::protobuf::RepeatedPtrField<OpDesc::Var>;
 
 std::string GradientOf(absl::string_view name) { return absl::StrCat(name, kGradientSuffix); }
 
@@ -414,10 +413,7 @@ class BackwardPass {
 
   absl::Status DeclareOutputs(Rewriter& rewriter, const OpDesc& op) {
     const absl::StatusOr<std::vector<InferredOutput>> inferred =
-        InferOutputs(op, era_, [this](absl::string_view name) {
-          const Variable* variable = program_.Find(block_, name);
-          return variable == nullptr ? nullptr : variable->desc();
-        });
+        InferOutputs(op, era_, program_, block_);
     size_t output = 0;
     for (const OpDesc::Var& slot : op.outputs()) {
       for (const std::string& name : slot.arguments()) {

@@ -17,11 +17,11 @@
 namespace fixpoint {
 
 // codes = round_half_to_even(bias / scale), with the scale of each sum. False if one is not finite,
-// or may exceed 32 bits once a sum of up to `largest_sum` is added: the bias is then added in
-// floats. REQUIRES: equal sizes.
+// or its magnitude exceeds `largest_code` (SumOfProducts::largest_bias in ops/sums_of_codes.h): the
+// bias is then added in floats. REQUIRES: equal sizes.
 inline bool FillBiasCodes(absl::Span<const float> bias, absl::Span<const float> scales,
-                          int64_t largest_sum, absl::Span<int32_t> codes) {
-  const auto limit = static_cast<double>(INT32_MAX - largest_sum);
+                          int64_t largest_code, absl::Span<int32_t> codes) {
+  const auto limit = static_cast<double>(largest_code);
   for (size_t i = 0; i < codes.size(); ++i) {
     const float code = RoundHalfToEven(bias[i] / scales[i]);
     if (!(std::fabs(static_cast<double>(code)) <= limit)) return false;

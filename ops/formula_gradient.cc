@@ -19,6 +19,7 @@
 #include "ops/op_schema.h"
 #include "proto/program/op_builder.h"
 #include "proto/program/program.h"
+#include "proto/program/slots.h"
 
 namespace fixpoint {
 namespace {
@@ -79,14 +80,6 @@ void AddReads(const OpDesc& op, Names* names) {
   for (const OpDesc::Var& slot : op.inputs()) {
     names->insert(slot.arguments().begin(), slot.arguments().end());
   }
-}
-
-const OpDesc::Var* FindSlot(const google::protobuf::RepeatedPtrField<OpDesc::Var>& slots,
-                            absl::string_view name) {
-  const auto slot = std::find_if(slots.begin(), slots.end(), [name](const OpDesc::Var& other) {
-    return other.parameter() == name;
-  });
-  return slot == slots.end() ? nullptr : &*slot;
 }
 
 // Whether a gradient op repeats what the op reads and writes, so that it is its gradient: in a

@@ -6,11 +6,10 @@
 #include "absl/strings/str_cat.h"
 #include "proto/program/op_builder.h"
 #include "proto/program/program.h"
+#include "proto/program/slots.h"
 
 namespace fixpoint {
 namespace {
-
-using Slots = google::protobuf::RepeatedPtrField<OpDesc::Var>;
 
 class GradientSums {
  public:

@@ -14,6 +14,7 @@
 #include "ops/op_traits.h"
 #include "proto/program/attributes.h"
 #include "proto/program/program.h"
+#include "proto/program/slots.h"
 
 namespace fixpoint {
 namespace {
@@ -74,14 +75,6 @@ bool Has(const OpSchema::TraitFunction& trait, bool depends, const OpDesc& op,
   if (trait == nullptr || !depends) return trait != nullptr;
   const std::optional<OpAttributes> attributes = OpAttributes::Of(op, schema, era);
   return attributes && trait(*attributes);
-}
-
-const OpDesc::Var* FindSlot(const google::protobuf::RepeatedPtrField<OpDesc::Var>& slots,
-                            absl::string_view name) {
-  for (const OpDesc::Var& slot : slots) {
-    if (slot.parameter() == name) return &slot;
-  }
-  return nullptr;
 }
 
 // Fills a slot of a gradient op from the forward op's arguments.

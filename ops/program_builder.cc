@@ -186,11 +186,7 @@ void ProgramBuilder::Complete(OpDesc* op) const {
 
 void ProgramBuilder::DeclareOutputs(const OpDesc& op) {
   const Block& block = *block_;
-  const absl::StatusOr<std::vector<InferredOutput>> inferred =
-      InferOutputs(op, era_, [&](absl::string_view name) {
-        const Variable* variable = main_.Find(block, name);
-        return variable == nullptr ? nullptr : variable->desc();
-      });
+  const absl::StatusOr<std::vector<InferredOutput>> inferred = InferOutputs(op, era_, main_, block);
   if (!inferred.ok()) {
     return Fail(absl::Status(inferred.status().code(),
                              absl::StrCat(op.type(), ": ", inferred.status().message())));

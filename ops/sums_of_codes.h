@@ -32,6 +32,8 @@ struct SumOfProducts {
   }
   // Without the bias.
   int64_t largest() const { return products * largest_product(); }
+  // The largest magnitude of a bias that 32 bits hold together with it.
+  int64_t largest_bias() const { return INT32_MAX - largest(); }
 };
 
 // Whether such a sum fits, whatever the codes are. Products with the activations' zero point are a

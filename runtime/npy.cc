@@ -147,13 +147,10 @@ absl::StatusOr<std::string> NpyPreamble(const Tensor& tensor) {
                       header);
 }
 
-absl::StatusOr<AtomicFile> StageNpy(const Tensor& tensor, const std::string& path) {
-  const absl::StatusOr<std::string> preamble = NpyPreamble(tensor);
-  if (!preamble.ok()) return Prefixed(absl::StrCat(path, ": "), preamble.status());
-  ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path));
-  RETURN_IF_ERROR(file.Append(*preamble));
+absl::StatusOr<std::string> NpyBytes(const Tensor& tensor) {
+  ASSIGN_OR_RETURN(std::string file, NpyPreamble(tensor));
   const absl::Span<const uint8_t> bytes = tensor.bytes();
-  RETURN_IF_ERROR(file.Append({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
+  file.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   return file;
 }
 

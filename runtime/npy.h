@@ -7,7 +7,6 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "proto/file/atomic_file.h"
 #include "runtime/byte_reader.h"
 #include "runtime/tensor.h"
 
@@ -34,9 +33,8 @@ absl::StatusOr<Tensor> LoadNpy(const std::string& path);
 // Errors: as NpyHeaderText; kUnimplemented for offsets of sequences, which an array does not have.
 absl::StatusOr<std::string> NpyPreamble(const Tensor& tensor);
 
-// Writes a file except for the final rename. Errors as above with the name of the file, and
-// kUnavailable if it cannot be written.
-absl::StatusOr<AtomicFile> StageNpy(const Tensor& tensor, const std::string& path);
+// A whole file. Errors as above.
+absl::StatusOr<std::string> NpyBytes(const Tensor& tensor);
 
 }  // namespace fixpoint
 

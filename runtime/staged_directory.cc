@@ -18,12 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-absl::Status CannotBeWritten(const std::string& path, const std::error_code& error) {
-  return absl::UnavailableError(absl::StrCat(path, ": cannot be written: ", error.message()));
-}
-
-std::error_code LastError() { return std::error_code(errno, std::generic_category()); }
-
 }  // namespace
 
 absl::StatusOr<StagedDirectory> StagedDirectory::Create(const std::string& directory) {
@@ -44,7 +38,7 @@ absl::StatusOr<StagedDirectory> StagedDirectory::Create(const std::string& direc
     if (mkdir(stage.c_str(), 0777) == 0) {
       return StagedDirectory(path.string(), stage.string(), is_new);
     }
-    if (errno != EEXIST) return CannotBeWritten(directory, LastError());
+    if (errno != EEXIST) return CannotBeWritten(directory);
   }
 }
 
@@ -76,7 +70,7 @@ absl::Status StagedDirectory::CheckFile(const std::string& directory, const std:
       return CannotBeWritten(target.string(), std::make_error_code(std::errc::not_a_directory));
     }
     if (access(around.c_str(), W_OK | X_OK) != 0) {
-      return CannotBeWritten(target.string(), LastError());
+      return CannotBeWritten(target.string());
     }
     break;
   }

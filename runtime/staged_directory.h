@@ -18,7 +18,7 @@ namespace fixpoint {
 // leaves it as it was, and a crash between two renames leaves old files beside new ones, each of
 // them whole. A crash may leave a folder ".fixpoint-<process>-<number>" in it or beside it.
 //
-// Every error, here and below, is kUnavailable, "<path>: cannot be written: <the system's reason>".
+// Every error, here and below, is that of CannotBeWritten (proto/file/atomic_file.h).
 class StagedDirectory {
  public:
   // The folder that will hold `directory` must exist.

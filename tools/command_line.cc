@@ -23,10 +23,13 @@
 #include "absl/strings/strip.h"
 #include "proto/base/nearest_name.h"
 #include "proto/base/status_macros.h"
-#include "tools/version.h"
+#include "proto/file/atomic_file.h"
 
 namespace fixpoint {
 namespace {
+
+// The release of Fixpoint; CHANGELOG.md lists what each release brought.
+constexpr char kVersion[] = "0.1.0";
 
 // Marks the errors of UsageError.
 constexpr char kUsagePayload[] = "fixpoint/usage";
@@ -187,10 +190,6 @@ void OccupyStandardStreams() {
   }
 }
 
-absl::Status StandardOutputError(absl::string_view why) {
-  return absl::UnavailableError(absl::StrCat("standard output: cannot be written: ", why));
-}
-
 // A failed CHECK ends here, after its message was printed.
 [[noreturn]] void EndAsDefect() {
   std::cerr << kDefectAdvice << std::endl;
@@ -277,7 +276,7 @@ int RunTool(int argc, const char* const* argv, const ToolHelp& help,
 absl::Status CheckStandardOutput() {
   const int flags = fcntl(STDOUT_FILENO, F_GETFL);
   if (flags >= 0 && (flags & O_ACCMODE) != O_RDONLY) return absl::OkStatus();
-  return StandardOutputError("it is closed, or open for reading only");
+  return CannotBeWritten("standard output", "it is closed, or open for reading only");
 }
 
 absl::Status WriteStandardOutput(absl::string_view bytes) {
@@ -290,7 +289,7 @@ absl::Status WriteStandardOutput(absl::string_view bytes) {
     } else if (errno == EPIPE) {
       return absl::OkStatus();
     } else if (errno != EINTR) {
-      return StandardOutputError(std::strerror(errno));
+      return CannotBeWritten("standard output");
     }
   }
   return absl::OkStatus();

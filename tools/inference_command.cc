@@ -6,7 +6,6 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/string_view.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/feeds_and_fetches.h"
 #include "proto/program/program.h"
@@ -109,13 +108,9 @@ absl::StatusOr<ExitCode> RunOnArrays(const InferenceCommand& command, const Prog
 
   std::string text;
   for (size_t i = 0; i < names.size(); ++i) {
-    const Tensor& tensor = (*fetched)[i];
-    const absl::StatusOr<std::string> preamble = NpyPreamble(tensor);
-    if (!preamble.ok()) return InFile(names[i], preamble.status());
-    const auto bytes = reinterpret_cast<const char*>(tensor.bytes().data());
-    RETURN_IF_ERROR(
-        outputs->Stage(command.fetches[i].file,
-                       absl::StrCat(*preamble, absl::string_view(bytes, tensor.bytes().size()))));
+    const absl::StatusOr<std::string> array = NpyBytes((*fetched)[i]);
+    if (!array.ok()) return InFile(names[i], array.status());
+    RETURN_IF_ERROR(outputs->Stage(command.fetches[i].file, *array));
     absl::StrAppend(&text, "wrote ", command.fetches[i].file, "\n");
   }
   RETURN_IF_ERROR(outputs->Commit());

@@ -6,21 +6,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "proto/file/atomic_file.h"
 #include "tools/command_line.h"
 
 namespace fixpoint {
-namespace {
-
-absl::Status CannotBeWritten(const std::string& path) {
-  return absl::UnavailableError(absl::StrCat(path, ": cannot be written: ", std::strerror(errno)));
-}
-
-}  // namespace
-
 absl::StatusOr<MetricsLog> MetricsLog::Open(const std::string& path, int64_t length) {
   if (path.empty()) return MetricsLog("", -1);
   if (path == "-") return MetricsLog("standard output", STDOUT_FILENO);

@@ -32,10 +32,6 @@ bool IsForward(const Op& op) {
   return counts.forward == 1;
 }
 
-bool IsTensor(const Variable& variable) {
-  return variable.tensor() != nullptr && variable.desc()->type().type() == VarType::LOD_TENSOR;
-}
-
 bool IsParameter(const Variable& variable) {
   bool is_read = false;
   for (const Argument* argument : variable.arguments()) {
@@ -97,7 +93,7 @@ void CountTensors(const Program& program, ProgramStats* stats) {
   TensorCounter state;
   for (int i = 0; i < program.block_count(); ++i) {
     for (const Variable* variable : program.block(i).variables()) {
-      if (!variable->persistable() || !IsTensor(*variable)) continue;
+      if (!variable->persistable() || !variable->is_dense_tensor()) continue;
       (IsParameter(*variable) ? parameters : state).Add(*variable->tensor());
     }
   }

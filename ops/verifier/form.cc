@@ -8,11 +8,10 @@
 #include "ops/verifier/checks.h"
 #include "proto/program/attributes.h"
 #include "proto/program/program.h"
+#include "proto/program/slots.h"
 
 namespace fixpoint {
 namespace {
-
-using Slots = google::protobuf::RepeatedPtrField<OpDesc::Var>;
 
 // Finds each slot of the op in the schema, and each required slot of the schema in the op.
 class SlotCheck {

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <string>
+#include <system_error>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -16,7 +17,13 @@ namespace fixpoint {
 // Takes the bytes of a file piece by piece.
 using ByteSink = std::function<absl::Status(absl::string_view)>;
 
-// Every error is kUnavailable, "<path>: cannot be written: <the system's reason>".
+// The error of what is to be written: kUnavailable, "<path>: cannot be written: <the reason>".
+absl::Status CannotBeWritten(absl::string_view path, absl::string_view reason);
+absl::Status CannotBeWritten(absl::string_view path, const std::error_code& error);
+// With the reason why the last call of the system failed (errno).
+absl::Status CannotBeWritten(absl::string_view path);
+
+// Every error is that of CannotBeWritten.
 class AtomicFile {
  public:
   // Opens a new file beside `path`, with the permissions of the file that it will replace, or those

@@ -4,7 +4,6 @@
 #include <google/protobuf/stubs/logging.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <limits>
@@ -175,15 +174,9 @@ absl::Status CheckIsNoFolder(const std::string& path) {
                    programs.empty() ? "" : absl::StrCat(", as ", FirstNames(programs))));
 }
 
-absl::Status StandardOutputError() {
-  return absl::UnavailableError(
-      absl::StrCat("standard output: cannot be written: ",
-                   std::error_code(errno, std::generic_category()).message()));
-}
-
 absl::Status WriteToStandardOutput(absl::string_view bytes) {
   const bool written = std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size();
-  return written ? absl::OkStatus() : StandardOutputError();
+  return written ? absl::OkStatus() : CannotBeWritten("standard output");
 }
 
 }  // namespace
@@ -229,7 +222,7 @@ absl::Status SaveProgram(const ProgramDesc& program, ProgramFormat format,
   if (path == "-") {
     RETURN_IF_ERROR(CheckRequiredFields(program, "standard output"));
     RETURN_IF_ERROR(WriteProgram(program, format, "standard output", &WriteToStandardOutput));
-    return std::fflush(stdout) == 0 ? absl::OkStatus() : StandardOutputError();
+    return std::fflush(stdout) == 0 ? absl::OkStatus() : CannotBeWritten("standard output");
   }
   RETURN_IF_ERROR(CheckRequiredFields(program, path));
   ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path));

@@ -10,10 +10,6 @@
 namespace fixpoint {
 namespace {
 
-bool IsTensor(const Variable& variable) {
-  return variable.tensor() != nullptr && variable.desc()->type().type() == VarType::LOD_TENSOR;
-}
-
 void Append(absl::Span<const Argument* const> arguments, std::vector<const Variable*>* variables) {
   for (const Argument* argument : arguments) {
     if (argument->variable() != nullptr) variables->push_back(argument->variable());
@@ -40,7 +36,7 @@ std::vector<const Variable*> FedVariables(const Program& program) {
   for (const Op* op : ByColumn(block, "feed")) Append(op->outputs(), &fed);
   if (!fed.empty()) return fed;
   for (const Variable* variable : block.variables()) {
-    if (variable->persistable() || !IsTensor(*variable)) continue;
+    if (variable->persistable() || !variable->is_dense_tensor()) continue;
     const std::vector<const Argument*> arguments = variable->arguments();
     const bool written = std::any_of(arguments.begin(), arguments.end(),
                                      [](const Argument* a) { return a->is_output(); });

@@ -8,13 +8,12 @@
 #include "proto/base/status_macros.h"
 #include "proto/program/attributes.h"
 #include "proto/program/program_state.h"
+#include "proto/program/slots.h"
 #include "proto/program/tensor_desc.h"
 #include "proto/wire/required_fields.h"
 
 namespace fixpoint {
 namespace {
-
-using Slots = google::protobuf::RepeatedPtrField<OpDesc::Var>;
 
 // The part of `arguments`, which are those of all `slots`, that belongs to the first slot of that
 // name that has any.
@@ -106,6 +105,10 @@ bool Variable::inserted() const { return edits_ != nullptr && edits_->inserted_b
 
 const VarType::TensorDesc* Variable::tensor() const {
   return desc_ != nullptr ? TensorOf(*desc_) : nullptr;
+}
+
+bool Variable::is_dense_tensor() const {
+  return tensor() != nullptr && desc_->type().type() == VarType::LOD_TENSOR;
 }
 
 std::vector<const Argument*> Variable::arguments() const {

@@ -174,6 +174,8 @@ class Variable {
   bool persistable() const { return desc_ != nullptr && desc_->persistable(); }
   // The tensor's description, whatever kind the variable is; null if it has none.
   const VarType::TensorDesc* tensor() const;
+  // Whether it is a tensor with a description, and not selected rows or an array of tensors.
+  bool is_dense_tensor() const;
 
   // Every argument that names this variable, reads and writes: block by block, in order within
   // each.

@@ -281,14 +281,6 @@ void Rewriter::RemoveAttr(const Op& op, absl::string_view name) {
   state_.ReadOp(changed);
 }
 
-void Rewriter::SetType(const Op& op, absl::string_view type) {
-  ++state_.edit_count;
-  Op& changed = Writable(op);
-  KeepWhole(changed);
-  changed.desc_->set_type(std::string(type));
-  state_.ReadOp(changed);
-}
-
 absl::StatusOr<const Variable*> Rewriter::AddVariable(const Block& block, const VarDesc& desc) {
   return Declare(block, state_.Own(desc));
 }

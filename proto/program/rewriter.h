@@ -70,7 +70,6 @@ class Rewriter {
   // BLOCK or BLOCKS.
   void SetAttr(const Op& op, OpDesc::Attr attr);
   void RemoveAttr(const Op& op, absl::string_view name);
-  void SetType(const Op& op, absl::string_view type);
 
   // Declares a variable. Error (kFailedPrecondition): the name is in use in the program.
   absl::StatusOr<const Variable*> AddVariable(const Block& block, const VarDesc& desc);

@@ -43,7 +43,7 @@ double BytesMoved(const Plan& plan) {
 }
 
 ExpectedTime Expect(const Cost& cost, const kernels::KernelSpeeds& speeds) {
-  const bool is_cached = cost.bytes <= static_cast<double>(kernels::ThisMachine().second_cache);
+  const bool is_cached = kernels::ThisMachine().IsInCache(cost.bytes);
   const double operations =
       cost.operations / (cost.reads_codes ? speeds.integer_operations : speeds.float_operations);
   const double memory = cost.bytes / (is_cached ? speeds.cached_bytes : speeds.bytes);

@@ -28,13 +28,10 @@ constexpr int64_t kWideRows = 5;
 constexpr int64_t kRowsOfPiece = 128;
 constexpr int64_t kSizeOfSums = 1024;
 
-// How many parts of at most `most` cover `size`.
-int64_t Parts(int64_t size, int64_t most) { return (size + most - 1) / most; }
-
 // The width of a wide row: enough elements for vectors of bytes to pay off.
 int64_t WidthOf(int64_t channels) {
   constexpr int64_t kWide = 256;
-  return Parts(kWide, channels) * channels;
+  return CeilDivide(kWide, channels) * channels;
 }
 
 }  // namespace
@@ -52,7 +49,7 @@ absl::StatusOr<std::unique_ptr<BatchNorm>> BatchNorm::Plan(const BatchNormShape&
 BatchNorm::BatchNorm(const BatchNormShape& shape)
     : shape_(shape),
       width_(WidthOf(shape.channels)),
-      pieces_(Parts(shape.size(), kRowsOfPiece * width_)),
+      pieces_(CeilDivide(shape.size(), kRowsOfPiece * width_)),
       sums_(pieces_ * shape.channels),
       products_(sums_.size()),
       lowest_(sums_.size()),
@@ -70,7 +67,7 @@ absl::Span<const float> BatchNorm::Wide(int place, absl::Span<const float> of_ch
 template <typename F>
 void BatchNorm::ForEachPiece(int64_t bytes_of_element, F f) const {
   const int64_t size = shape_.size();
-  const int64_t size_of_piece = Parts(Parts(size, width_), pieces_) * width_;
+  const int64_t size_of_piece = CeilDivide(CeilDivide(size, width_), pieces_) * width_;
   ParallelFor(pieces_, bytes_of_element * size_of_piece, [=](int64_t begin, int64_t end) {
     for (int64_t piece = begin; piece < end; ++piece) {
       const int64_t first = piece * size_of_piece;

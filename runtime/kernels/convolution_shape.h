@@ -3,6 +3,7 @@
 #ifndef FIXPOINT_RUNTIME_KERNELS_CONVOLUTION_SHAPE_H_
 #define FIXPOINT_RUNTIME_KERNELS_CONVOLUTION_SHAPE_H_
 
+#include <algorithm>
 #include <cstdint>
 
 #include "absl/status/status.h"
@@ -23,6 +24,12 @@ struct ConvolutionShape {
   int64_t out_height = 1;
   int64_t out_width = 1;
 
+  // Whether each window is one pixel, and there is one for each pixel.
+  bool is_pointwise() const {
+    return std::all_of(window.begin(), window.end(), [](const WindowAxis& axis) {
+      return axis.kernel == 1 && axis.stride == 1 && axis.pad_before == 0 && axis.pad_after == 0;
+    });
+  }
   // How many products make one output element.
   int64_t taps() const { return channels / groups * window[0].kernel * window[1].kernel; }
   int64_t input_size() const { return batch * channels * height * width; }

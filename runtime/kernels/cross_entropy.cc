@@ -116,22 +116,4 @@ void SigmoidCrossEntropy(absl::Span<const float> x, absl::Span<const float> labe
       });
 }
 
-void SigmoidCrossEntropyBackward(absl::Span<const float> x, absl::Span<const float> labels,
-                                 float ignored, absl::Span<const float> dloss,
-                                 absl::Span<float> dx) {
-  CHECK_EQ(labels.size(), x.size());
-  CHECK_EQ(dloss.size(), x.size());
-  CHECK_EQ(dx.size(), x.size());
-  ParallelFor(x.size(), 16,
-              [=, x = x.data(), labels = labels.data(), dloss = dloss.data(), dx = dx.data()](
-                  int64_t begin, int64_t end) {
-#pragma GCC ivdep  // dx may be dloss
-                for (int64_t i = begin; i < end; ++i) {
-                  const float label = labels[i];
-                  const float value = (Sigmoid(x[i]) - label) * dloss[i];
-                  dx[i] = label == ignored ? 0.0f : value;
-                }
-              });
-}
-
 }  // namespace fixpoint::kernels

@@ -32,10 +32,6 @@ void MatchedCrossEntropyBackward(const Lines& lines, absl::Span<const float> mat
 // label is `ignored`.
 void SigmoidCrossEntropy(absl::Span<const float> x, absl::Span<const float> labels, float ignored,
                          absl::Span<float> loss);
-// dx = (sigmoid(x) - label) * dloss. dx may be dloss.
-void SigmoidCrossEntropyBackward(absl::Span<const float> x, absl::Span<const float> labels,
-                                 float ignored, absl::Span<const float> dloss,
-                                 absl::Span<float> dx);
 
 }  // namespace fixpoint::kernels
 

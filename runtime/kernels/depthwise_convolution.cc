@@ -11,6 +11,7 @@
 #include "runtime/kernels/convolution_shape.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/epilogue_lanes.h"
+#include "runtime/kernels/extents.h"
 #include "runtime/kernels/machine.h"
 #include "runtime/kernels/sum_begin.h"
 #include "runtime/kernels/threads.h"
@@ -23,7 +24,6 @@
 namespace fixpoint::kernels {
 namespace {
 
-constexpr int64_t kTaps = 4;  // products that one instruction adds to a sum
 constexpr int64_t kCodes = kTaps * kLanes;
 
 // The number of pixels whose sums are computed at once.
@@ -34,8 +34,6 @@ bool IsOutOfCache(const ConvolutionShape& shape) {
   return ThisMachine().IsOutOfCache(shape.input_size() +
                                     shape.output_size() * static_cast<int64_t>(sizeof(float)));
 }
-
-int64_t CeilDivide(int64_t size, int64_t unit) { return (size + unit - 1) / unit; }
 
 // The number of output rows whose windows lie in four lines.
 int64_t RowsOfFourLines(const WindowAxis& rows) {

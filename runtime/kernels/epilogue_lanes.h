@@ -22,6 +22,9 @@ namespace fixpoint::kernels {
 // The number of sums or elements in a vector.
 constexpr int64_t kLanes = 16;
 
+// The number of products that one instruction adds to each sum.
+constexpr int64_t kTaps = 4;
+
 // Vectors that lie within one cache line are read and written twice as fast.
 struct alignas(64) Lanes {
   uint32_t lanes[kLanes];

@@ -16,12 +16,6 @@ ConvolutionShape AsImages(const ProductShape& product) {
   return shape;
 }
 
-bool IsPointwise(const WindowAxis& axis) {
-  return axis.kernel == 1 && axis.stride == 1 && axis.pad_before == 0 && axis.pad_after == 0;
-}
-
-bool IsPointwise(const Window& window) { return IsPointwise(window[0]) && IsPointwise(window[1]); }
-
 template <typename Code>
 void AddUpRuns(const Code* codes, int64_t run, int32_t zero_point, absl::Span<int32_t> sums_span) {
   ParallelFor(static_cast<int64_t>(sums_span.size()), run,
@@ -82,7 +76,7 @@ InputSums::InputSums(const ConvolutionShape& shape, CodeType type)
       type_(type),
       is_transposed_(false),
       pixels_(shape.batch * shape.height * shape.width * shape.groups),
-      windows_(IsPointwise(shape.window)
+      windows_(shape.is_pointwise()
                    ? 0
                    : shape.batch * shape.out_height * shape.out_width * shape.groups) {}
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/types/span.h"
+#include "ops/sums_of_codes.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/packing.h"
 
@@ -38,6 +39,17 @@ struct SumCoding {
     SumCoding coding = *this;
     coding.has_weight_zero_points = true;
     return coding;
+  }
+  // A sum of so many products. Its bias is one of ops/bias_codes.h, except where weights have zero
+  // points: there it may be whatever 32 bits hold together with the sum.
+  SumOfProducts Sum(int64_t products) const {
+    SumOfProducts sum;
+    sum.products = products;
+    sum.is_unsigned = inputs.type == CodeType::kUint8;
+    sum.has_zero_point = inputs.has_zero_point;
+    sum.has_bias = has_bias && !has_weight_zero_points;
+    sum.has_weight_zero_points = has_weight_zero_points;
+    return sum;
   }
 
   InputCoding inputs;

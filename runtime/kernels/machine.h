@@ -1,4 +1,5 @@
-// What kernels are tuned to: the machine's caches, asked once, and the sizes that follow from them.
+// What kernels are tuned to: the machine's caches, asked once, the sizes that follow from them, and
+// limits that were measured. How fast each kernel of sums is stands in its row (sums_kernels.cc).
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_MACHINE_H_
 #define FIXPOINT_RUNTIME_KERNELS_MACHINE_H_
@@ -25,7 +26,10 @@ struct Machine {
   // What stays in the second cache beside a chunk: more weights than that are fetched ahead.
   int64_t near_bytes() const { return second_cache / 8; }
 
-  // Whether so many bytes, read or written once in a run, come from beyond the second cache.
+  // Whether so many bytes stay in the second cache from one step to the next.
+  bool IsInCache(double bytes) const { return bytes <= static_cast<double>(second_cache); }
+  // Whether so many bytes, read or written once in a run, come from beyond it: of less than twice
+  // its size, a part is still there.
   bool IsOutOfCache(int64_t bytes) const { return bytes > 2 * second_cache; }
 
   // What a copy reads, and writes, if memory is to be measured and no cache.
@@ -43,6 +47,19 @@ inline constexpr int64_t kBytesOfThread = int64_t{512} << 10;
 // machine is not asked, because pieces decide what oneDNN plans, and with that the bits of floats;
 // a processor has about that much cache for each core.
 inline constexpr int64_t kBytesOfPiece = int64_t{8} << 20;
+
+// Products of one matrix for which our own loops (small_product.h) are faster than oneDNN, which
+// takes about a microsecond for this many multiplications, up to twice as long as the loops. With
+// shorter sums or more rows the epilogue takes most of the time, and oneDNN is as fast. Measured on
+// a Zen 4, as the rows of //benchmarks:sums_kernels_benchmark are.
+inline constexpr int64_t kMostSmallProducts = 64 << 10;
+inline constexpr int64_t kLeastSmallInner = 64;
+inline constexpr int64_t kMostSmallRows = 32;
+
+// The taps with which a convolution is computed in tiles (tiled_convolution.h), at least. With
+// fewer of them the epilogue is nearly all there is. Of ResNet-20's convolutions, those of 16, 27
+// and 32 taps take less time in tiles, on a Zen 4, and nothing is compiled for them.
+inline constexpr int64_t kLeastTiledTaps = 16;
 
 }  // namespace fixpoint::kernels
 

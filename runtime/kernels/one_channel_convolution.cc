@@ -13,6 +13,7 @@
 #include "runtime/kernels/convolution_shape.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/epilogue_lanes.h"
+#include "runtime/kernels/extents.h"
 #include "runtime/kernels/machine.h"
 #include "runtime/kernels/sum_begin.h"
 #include "runtime/kernels/threads.h"
@@ -26,13 +27,9 @@
 namespace fixpoint::kernels {
 namespace {
 
-constexpr int64_t kTaps = 4;  // products that one instruction adds to a sum
-
 // The number of vectors of sums that are computed at once, so that instructions need not wait for
 // each other.
 constexpr int kBlock = 8;
-
-int64_t CeilDivide(int64_t size, int64_t unit) { return (size + unit - 1) / unit; }
 
 // Every `stride`th code, shifted by 0 or 128.
 inline void CopyShifted(const uint8_t* from, int64_t stride, int64_t count, uint8_t shift,

@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/types/span.h"
+#include "runtime/kernels/instruction_set.h"
 
 namespace fixpoint::kernels {
 namespace {
@@ -12,11 +13,9 @@ using Names = absl::Span<const absl::string_view>;
 
 constexpr absl::string_view kAny[] = {""};
 
-// Their instructions add products of 8 bits in 32. oneDNN has implementations by other instructions
-// for some shapes, on the same machine: these add pairs of products in 16 bits, which saturates.
-constexpr absl::string_view kExactSets[] = {"avx2_vnni",        "avx512_core_vnni",
-                                            "avx512_core_bf16", "avx512_core_fp16",
-                                            "avx512_core_amx",  "avx10_"};
+bool IsAny(absl::string_view) { return true; }
+
+bool IsAvx2(absl::string_view instruction_set) { return absl::StartsWith(instruction_set, "avx2"); }
 
 // They store what they have added up. Other kinds convert it to floats first, INT32 results too.
 constexpr absl::string_view kKindsThatStoreSums[] = {"brg", "brdgmm"};
@@ -32,7 +31,6 @@ constexpr absl::string_view kStrided[] = {"brgconv_strided"};
 // oneDNN 3.2's copies the pixels that a filter reads, eight channels at a time, to memory that ends
 // after the last channel.
 constexpr absl::string_view kPointwise[] = {"jit_1x1"};
-constexpr absl::string_view kAvx2[] = {"avx2"};
 
 // None is allowed for transposed convolutions of codes: of oneDNN 3.2's, some read beyond their
 // inputs where the output is larger than the least that the shape allows, or the stride than the
@@ -45,24 +43,23 @@ enum class Verdict { kAllowed, kRefused };
 struct Rule {
   OnednnUse use;
   Verdict verdict;
-  Names kinds;             // parts of what is in front of the last colon
-  Names instruction_sets;  // beginnings of what is after it
+  Names kinds;                                    // parts of what is in front of the last colon
+  bool (*is_of_set)(absl::string_view set_name);  // what is after it
 };
 
 constexpr Rule kRules[] = {
-    {OnednnUse::kSumsOfCodes, Verdict::kAllowed, kAny, kExactSets},
-    {OnednnUse::kStoredSumsOfCodes, Verdict::kAllowed, kKindsThatStoreSums, kExactSets},
-    {OnednnUse::kFloatsWithEpilogue, Verdict::kRefused, kReference, kAny},
-    {OnednnUse::kFloatsWithEpilogue, Verdict::kRefused, kGemm, kAny},
-    {OnednnUse::kGradientOfImages, Verdict::kRefused, kStrided, kAny},
-    {OnednnUse::kGradientOfSteppingFilters, Verdict::kRefused, kPointwise, kAvx2},
+    {OnednnUse::kSumsOfCodes, Verdict::kAllowed, kAny, AddsProductsExactly},
+    {OnednnUse::kStoredSumsOfCodes, Verdict::kAllowed, kKindsThatStoreSums, AddsProductsExactly},
+    {OnednnUse::kFloatsWithEpilogue, Verdict::kRefused, kReference, IsAny},
+    {OnednnUse::kFloatsWithEpilogue, Verdict::kRefused, kGemm, IsAny},
+    {OnednnUse::kGradientOfImages, Verdict::kRefused, kStrided, IsAny},
+    {OnednnUse::kGradientOfSteppingFilters, Verdict::kRefused, kPointwise, IsAvx2},
 };
 
 bool Matches(const Rule& rule, absl::string_view kind, absl::string_view instruction_set) {
   return std::any_of(rule.kinds.begin(), rule.kinds.end(),
                      [&](absl::string_view part) { return absl::StrContains(kind, part); }) &&
-         std::any_of(rule.instruction_sets.begin(), rule.instruction_sets.end(),
-                     [&](absl::string_view set) { return absl::StartsWith(instruction_set, set); });
+         rule.is_of_set(instruction_set);
 }
 
 }  // namespace

@@ -11,6 +11,8 @@
 #include "absl/types/span.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/epilogue_lanes.h"
+#include "runtime/kernels/extents.h"
+#include "runtime/kernels/machine.h"
 #include "runtime/kernels/product_shape.h"
 #include "runtime/kernels/sum_begin.h"
 
@@ -21,19 +23,12 @@
 namespace fixpoint::kernels {
 namespace {
 
-constexpr int64_t kTaps = 4;  // products that one instruction adds to a sum
 constexpr int64_t kStepBytes = kLanes * kTaps;
 
+// The sums of a block stay in registers, at most 8 of the 32, and each instruction adds to another
+// sum than the one before it.
 constexpr int kRows = 8;
 constexpr int kPanels = 4;  // of a row alone
-
-// oneDNN takes about a microsecond for so many, up to twice as long as these loops.
-constexpr int64_t kMostProducts = 64 << 10;
-// With shorter sums or more rows the epilogue takes most of the time, and oneDNN is as fast.
-constexpr int64_t kLeastInner = 64;
-constexpr int64_t kMostRows = 32;
-
-int64_t CeilDivide(int64_t size, int64_t unit) { return (size + unit - 1) / unit; }
 
 class SmallProduct final : public IntegerSums {
  public:
@@ -160,10 +155,11 @@ bool IsForSmallProduct(const SumsProblem& problem) {
   const ProductShape* const shape = problem.product();
   if (shape == nullptr || shape->batch != 1 || shape->transpose_x) return false;
   // Rows that make no tile wait for their sums, unless there is only one.
-  const bool fits_rows = shape->rows == 1 || (shape->rows >= kRows && shape->rows <= kMostRows);
+  const bool fits_rows =
+      shape->rows == 1 || (shape->rows >= kRows && shape->rows <= kMostSmallRows);
   const int64_t lanes = CeilDivide(shape->columns, kLanes) * kLanes;
-  return fits_rows && shape->inner >= kLeastInner &&
-         shape->rows * shape->inner * lanes <= kMostProducts;
+  return fits_rows && shape->inner >= kLeastSmallInner &&
+         shape->rows * shape->inner * lanes <= kMostSmallProducts;
 }
 
 std::unique_ptr<IntegerSums> PlanSmallProduct(const SumsProblem& problem) {

@@ -5,20 +5,11 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "ops/sums_of_codes.h"
-
 namespace fixpoint::kernels {
 namespace {
 
 // What floats add without rounding.
 constexpr int64_t kExact = int64_t{1} << 24;
-
-int64_t LargestInput(const InputCoding& inputs) {
-  SumOfProducts sum;
-  sum.is_unsigned = inputs.type == CodeType::kUint8;
-  sum.has_zero_point = inputs.has_zero_point;
-  return sum.largest_activation();
-}
 
 }  // namespace
 
@@ -47,16 +38,13 @@ void AddUpWeights(absl::Span<const int8_t> codes, const WeightsOfSums& weights,
 }
 
 bool FloatsHoldSums(int64_t products, const InputCoding& inputs) {
-  return products <= kExact / (128 * LargestInput(inputs));
+  return products <= kExact / SumCoding(inputs).Sum(products).largest_product();
 }
 
 SumParts::SumParts(const WeightsOfSums& weights, const InputCoding& inputs)
-    : weights_(weights), largest_input_(LargestInput(inputs)) {}
+    : weights_(weights), sum_(SumCoding(inputs).Sum(weights.products)) {}
 
-int64_t SumParts::most() const {
-  const int64_t most_of_product = 128 * largest_input_;
-  return weights_.products * most_of_product / (kExact - most_of_product) + 1;
-}
+int64_t SumParts::most() const { return sum_.largest() / (kExact - sum_.largest_product()) + 1; }
 
 int64_t SumParts::ShareOut(absl::Span<const int8_t> codes, absl::Span<int> parts) const {
   CHECK_EQ(codes.size(), parts.size());
@@ -77,7 +65,7 @@ int64_t SumParts::ShareOutSum(absl::Span<const int8_t> codes, int64_t first,
   int part = 0;
   for (int64_t i = 0; i < weights_.products; ++i) {
     const int64_t place = first + i * weights_.stride;
-    const int64_t most = std::abs(int64_t{codes[place]}) * largest_input_;
+    const int64_t most = std::abs(int64_t{codes[place]}) * sum_.largest_activation();
     if (sum + most > kExact) {
       sum = 0;
       ++part;

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "absl/types/span.h"
+#include "ops/sums_of_codes.h"
 #include "runtime/kernels/integer_sums.h"
 
 namespace fixpoint::kernels {
@@ -46,7 +47,7 @@ class SumParts {
   int64_t ShareOutSum(absl::Span<const int8_t> codes, int64_t first, absl::Span<int> parts) const;
 
   WeightsOfSums weights_;
-  int64_t largest_input_;
+  SumOfProducts sum_;
 };
 
 }  // namespace fixpoint::kernels

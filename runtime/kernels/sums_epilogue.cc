@@ -21,7 +21,8 @@
 namespace fixpoint::kernels {
 namespace {
 
-// Rows whose vectors of a channel are finished at once.
+// Rows whose vectors of a channel are finished at once: a block of registers, 8 of the 32, which
+// leaves room for the operands.
 constexpr int kRows = 8;
 
 int ThreadsFor(const SumsShape& shape) {

@@ -12,6 +12,7 @@
 #include "runtime/kernels/convolution_shape.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/epilogue_lanes.h"
+#include "runtime/kernels/extents.h"
 #include "runtime/kernels/folded_epilogue.h"
 #include "runtime/kernels/folded_epilogue_lanes.h"
 #include "runtime/kernels/machine.h"
@@ -28,24 +29,12 @@
 namespace fixpoint::kernels {
 namespace {
 
-constexpr int64_t kTaps = 4;  // products that one instruction adds to a sum
-
-// With fewer of them what is done with sums is nearly all there is. Of ResNet-20's convolutions
-// those of 16, 27 and 32 taps take less time so, and nothing is compiled for them.
-constexpr int64_t kLeastTaps = 16;
-
-int64_t CeilDivide(int64_t size, int64_t unit) { return (size + unit - 1) / unit; }
-
-bool IsPointwise(const WindowAxis& axis) {
-  return axis.kernel == 1 && axis.stride == 1 && axis.pad_before == 0 && axis.pad_after == 0;
-}
-
 bool IsPadded(const WindowAxis& axis) { return axis.pad_before != 0 || axis.pad_after != 0; }
 
 // For windows of one pixel, rows do not matter: the pixels of all images form one image with rows
 // of `pixels`.
 ConvolutionShape InStretches(ConvolutionShape shape, int pixels) {
-  if (!IsPointwise(shape.window[0]) || !IsPointwise(shape.window[1])) return shape;
+  if (!shape.is_pointwise()) return shape;
   shape.height = shape.out_height =
       CeilDivide(shape.batch * shape.out_height * shape.out_width, pixels);
   shape.width = shape.out_width = pixels;
@@ -72,7 +61,7 @@ Tile TileFor(const ConvolutionShape& shape) {
 
 bool MayBeTiled(const SumsProblem& problem) {
   const ConvolutionShape* const shape = problem.convolution();
-  return shape != nullptr && shape->groups == 1 && shape->taps() >= kLeastTaps &&
+  return shape != nullptr && shape->groups == 1 && shape->taps() >= kLeastTiledTaps &&
          TileFor(*shape) != Tile::kNone;
 }
 

@@ -36,10 +36,6 @@ constexpr char kStepPrefix[] = "step-";
 // removed.
 constexpr char kUnfinishedPrefix[] = ".fixpoint-";
 
-absl::Status CannotBeWritten(const std::string& path, const std::error_code& error) {
-  return absl::UnavailableError(absl::StrCat(path, ": cannot be written: ", error.message()));
-}
-
 // CRC-32, with the length above it.
 uint64_t Checksum(std::initializer_list<absl::Span<const uint8_t>> pieces) {
   uint64_t length = 0;

@@ -146,11 +146,9 @@ std::optional<std::string> MakeArray(VarType::Type dtype, const std::vector<int6
   if (SizeOrTooMany(closed) > kMostElements) return std::nullopt;
   const std::optional<Tensor> tensor = MakeTensor(dtype, closed, false, random);
   if (!tensor.has_value()) return std::nullopt;
-  const absl::StatusOr<std::string> preamble = NpyPreamble(*tensor);
-  if (!preamble.ok()) return std::nullopt;
-  return absl::StrCat(*preamble,
-                      absl::string_view(reinterpret_cast<const char*>(tensor->bytes().data()),
-                                        tensor->bytes().size()));
+  const absl::StatusOr<std::string> array = NpyBytes(*tensor);
+  if (!array.ok()) return std::nullopt;
+  return *array;
 }
 
 Files MakeMnist(const std::string& folder, Random* random) {

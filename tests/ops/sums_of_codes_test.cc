@@ -56,6 +56,7 @@ TEST(SumsOfCodes, AreLargerOfWeightsWithZeroPoints) {
   SumOfProducts sum = Of(100, true);
   sum.has_weight_zero_points = true;
   EXPECT_EQ(sum.largest(), 100 * 255 * 255);
+  EXPECT_EQ(sum.largest_bias(), INT32_MAX - 100 * 255 * 255);
   EXPECT_EQ(MostThatFit(sum), 33025);
   sum.is_unsigned = false;
   EXPECT_EQ(MostThatFit(sum), 65793);

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "proto/program/attributes.h"
 #include "proto/program/program.h"
+#include "proto/program/slots.h"
 #include "transpiler/pipeline/marks.h"
 
 namespace fixpoint {
@@ -20,14 +21,6 @@ uint64_t Mix(uint64_t a, uint64_t b) { return absl::HashOf(a, b); }
 bool IsPartOfTheOp(const OpDesc::Attr& attr) {
   return !absl::StartsWith(attr.name(), "fixpoint.") && attr.name() != "quantization_type" &&
          attr.name() != "activation_bits" && attr.name() != "with_quant_attr";
-}
-
-const OpDesc::Var* FindSlot(const google::protobuf::RepeatedPtrField<OpDesc::Var>& slots,
-                            const std::string& name) {
-  for (const OpDesc::Var& slot : slots) {
-    if (slot.parameter() == name) return &slot;
-  }
-  return nullptr;
 }
 
 class Machine {

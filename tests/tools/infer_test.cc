@@ -1,4 +1,4 @@
-// infer as a user runs it.
+// infer as a user runs it on arrays and data sets, and to measure time.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,59 +20,14 @@
 #include "runtime/tensor.h"
 #include "tests/testing/parameter_text.h"
 #include "tests/testing/run_binary.h"
-#include "tests/testing/temporary_folder.h"
+#include "tests/tools/infer_fixture.h"
 
 namespace fixpoint {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
-
-// y = w * x
-constexpr char kProgram[] = R"(var feed feed_minibatch persistable
-var fetch fetch_list persistable
-var x f32[-1,2]
-var w f32[1] persistable
-var y f32[-1,2]
-feed(X=feed) -> (Out=x) {col=0}
-elementwise_mul(X=x, Y=w) -> (Out=y)
-fetch(X=y) -> (Out=fetch) {col=0}
-)";
-
-// The file of one FP32 [1]: 2.
-const std::string kTwo = std::string(16, '\0') + std::string("\x04\0\0\0\x08\x05\x10\x01", 8) +
-                         std::string("\0\0\0\x40", 4);
-
-// The file of one INT32 [1]: 0.
-const std::string kZero =
-    std::string(16, '\0') + std::string("\x04\0\0\0\x08\x02\x10\x01", 8) + std::string(4, '\0');
-
-class Infer : public testing::Test {
- protected:
-  Infer() {
-    folder_.Write("net.txt", kProgram);
-    folder_.Write("params/w", kTwo);
-    Save("x.npy", Tensor::FromValues<float>({2, 2}, {1, 2, 3, 4}));
-  }
-
-  void Save(const std::string& name, const Tensor& tensor) const {
-    auto file = StageNpy(tensor, folder_.Path(name));
-    ASSERT_TRUE(file.ok()) << file.status();
-    ASSERT_TRUE(file->Commit().ok());
-  }
-
-  BinaryRun Run(std::vector<std::string> arguments,
-                const std::string& backend = "reference") const {
-    RunBinaryOptions options;
-    options.callers_directory = folder_.Path();
-    if (!backend.empty()) arguments.push_back("--backend=" + backend);
-    return RunBinary("tools/infer", arguments, options);
-  }
-
-  TemporaryFolder folder_;
-};
 
 TEST_F(Infer, ArraysGoInAndOutByNameOnEachBackend) {
   for (const std::string& backend : BackendNames()) {
@@ -135,17 +90,6 @@ TEST_F(Infer, AnArrayGoesToStandardOutput) {
   EXPECT_EQ(run.err, "wrote -\n");
 }
 
-// An image has ink, so the answer is always 0: right for a tenth of the digits.
-constexpr char kAlwaysZero[] = R"(var image f32[-1,784]
-var ink f32[-1,1]
-var no_ink f32[-1,1]
-var scores f32[-1,2]
-var loss f32[1]
-reduce_sum(X=image) -> (Out=ink) {dim=[1], keep_dim=true}
-scale(X=ink) -> (Out=no_ink) {scale=0.0}
-concat(X=[ink, no_ink]) -> (Out=scores) {axis=1}
-)";
-
 // A disk that is full after 100 bytes of a file.
 TEST_F(Infer, AnArrayThatDoesNotFitOnTheDiskIsNotHalfWritten) {
   RunBinaryOptions options;
@@ -172,127 +116,6 @@ TEST_F(Infer, TheLossIsToldWhereItIsNamed) {
   const BinaryRun run = Run({"zero.txt", "--data=digits:100", "--scores=scores", "--loss=loss"});
   EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_EQ(run.out, "images 20, loss 0.0000, accuracy 0.1000\n");
-}
-
-// The same in codes, one of which is one step above x * 2.
-constexpr char kCodes[] = R"(var x f32[-1,2]
-var y u8[-1,2]
-integer_quantize(X=x) -> (Out=y) {multiplier=2.25, smallest_code=0, out_dtype=20, out_range=127.0, out_largest_code=127}
-)";
-
-TEST_F(Infer, AProgramIsComparedWithItself) {
-  const BinaryRun run = Run({"net.txt", "--params=params", "--compare=net.txt", "--feeds=x=x.npy",
-                             "--compare_backend=onednn"});
-  EXPECT_EQ(run.exit_code, 0) << run.err;
-  EXPECT_EQ(run.out,
-            "variable   elements     differ         largest        SNR  first\n"
-            "y                 4          0               -          -  -\n"
-            "0 elements differ, of 4 in 1 variables\n");
-}
-
-TEST_F(Infer, CodesAreComparedInSteps) {
-  folder_.Write("codes.txt", kCodes);
-  const BinaryRun run =
-      Run({"codes.txt", "--compare=net.txt", "--compare_params=params", "--feeds=x=x.npy"});
-  EXPECT_EQ(run.exit_code, 1) << run.err;
-  EXPECT_EQ(run.out,
-            "variable   elements     differ         largest        SNR  first\n"
-            "y                 4          2         1 steps    17.8 dB  "
-            "run 0, element 2: 7 and 6\n"
-            "2 elements differ, of 4 in 1 variables; the first is y\n");
-}
-
-TEST_F(Infer, WhatDiffersIsToldAsJson) {
-  folder_.Write("codes.txt", kCodes);
-  const BinaryRun run = Run(
-      {"codes.txt", "--compare=net.txt", "--compare_params=params", "--feeds=x=x.npy", "--json"});
-  EXPECT_EQ(run.exit_code, 1) << run.err;
-  EXPECT_EQ(run.out, R"({
-  "schema_version": 1,
-  "program": "codes.txt",
-  "other": "net.txt",
-  "elements": 4,
-  "different": 2,
-  "ties": 0,
-  "other_zeros": 0,
-  "first_that_differs": "y",
-  "variables": [
-    {
-      "name": "y",
-      "elements": 4,
-      "different": 2,
-      "ties": 0,
-      "other_zeros": 0,
-      "unit": "steps",
-      "largest": 1,
-      "signal_to_noise_db": 17.7815125,
-      "first": {
-        "run": 0,
-        "element": 2,
-        "value": 7,
-        "other": 6
-      }
-    }
-  ]
-}
-)");
-}
-
-TEST_F(Infer, ZerosOfTheOtherSignAreEqualAndTold) {
-  Save("signs.npy", Tensor::FromValues<float>({1, 2}, {-0.0F, 1}));
-  folder_.Write("sum.txt", "var x f32[-1,2]\nvar y f32[-1,2]\nscale(X=x) -> (Out=y) {bias=0.0}\n");
-  folder_.Write("same.txt", "var x f32[-1,2]\nvar y f32[-1,2]\nassign(X=x) -> (Out=y)\n");
-  const BinaryRun run = Run({"sum.txt", "--compare=same.txt", "--feeds=x=signs.npy"});
-  EXPECT_EQ(run.exit_code, 0) << run.err;
-  EXPECT_THAT(run.out, EndsWith("0 elements differ, of 2 in 1 variables; 1 zeros have the other "
-                                "sign\n"));
-}
-
-TEST_F(Infer, TiesThatAreRoundedAreTold) {
-  folder_.Write("away.txt", R"(var x f32[-1,2]
-var s f32[1] persistable
-var zero i32[1] persistable
-var q f32[-1,2]
-var y f32[-1,2]
-quantize_linear(X=x, Scale=s, ZeroPoint=zero) -> (Y=q) {quant_axis=-1, bit_length=2, round_type=1}
-scale(X=q) -> (Out=y) {scale=2.0}
-)");
-  folder_.Write("even.txt", R"(var x f32[-1,2]
-var q i8[-1,2]
-var y f32[-1,2]
-integer_quantize(X=x) -> (Out=q) {multiplier=0.5, smallest_code=-1, out_dtype=21, out_range=2.0, out_largest_code=1}
-integer_dequantize(X=q) -> (Out=y) {range=2.0, largest_code=1}
-)");
-  folder_.Write("range/s", kTwo);
-  folder_.Write("range/zero", kZero);
-  const BinaryRun run = Run({"even.txt", "--compare=away.txt", "--compare_params=range",
-                             "--op_by_op", "--feeds=x=x.npy"});
-  EXPECT_EQ(run.exit_code, 1) << run.err;
-  EXPECT_THAT(run.out, EndsWith("1 element differs, of 8 in 2 variables; the first is q; 1 by one "
-                                "step where a tie is rounded\n"));
-}
-
-TEST_F(Infer, BatchesOfADataSetAreCompared) {
-  folder_.Write("zero.txt", kAlwaysZero);
-  const BinaryRun run = Run({"zero.txt", "--compare=zero.txt", "--data=digits:500",
-                             "--batch_size=10", "--batches=3", "--compare_backend=onednn"});
-  EXPECT_THAT(run.out, HasSubstr("scores           60 "));
-}
-
-// What ops are given is none of what the program is fed.
-TEST_F(Infer, BatchesOfADataSetAreComparedOpByOp) {
-  constexpr char kTwoOps[] = R"(
-    var images f32[-1,1,28,28]
-    var rows f32[-1,784]
-    var scores f32[-1,784]
-    flatten(X=images) -> (Out=rows) {axis=1}
-    relu(X=rows) -> (Out=scores)
-  )";
-  folder_.Write("two.txt", kTwoOps);
-  const BinaryRun run =
-      Run({"two.txt", "--compare=two.txt", "--op_by_op", "--data=digits:500", "--batch_size=10"});
-  EXPECT_EQ(run.exit_code, 0) << run.err;
-  EXPECT_THAT(run.out, HasSubstr("0 elements differ, of 15680 in 2 variables"));
 }
 
 TEST_F(Infer, TimesAndMemoryAreMeasured) {

@@ -268,11 +268,6 @@ std::vector<PlantedDefect> PlantedDefects() {
          Rewriter(&program, "wrong").SetArgument(*TheOp(program, "tanh").Output("Out"), "y");
        },
        "invariant 6: block 0, op 5 (tanh) writes \"y\" where it wrote \"z\""},
-      {"AnOpBecomesAnother",
-       [](Program& program, PassContext&) {
-         Rewriter(&program, "wrong").SetType(TheOp(program, "tanh"), "relu");
-       },
-       "invariant 6: block 0, op 5 (relu) was a tanh"},
       {"AVariableIsDeclaredAnew",
        [](Program& program, PassContext&) {
          Rewriter(&program, "wrong")

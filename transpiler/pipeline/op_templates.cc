@@ -24,10 +24,7 @@ absl::StatusOr<OpBuilder> OpTemplates::Fill(OpDesc op) {
     }
   }
   ASSIGN_OR_RETURN(const std::vector<InferredOutput> inferred,
-                   InferOutputs(op, era_, [this](absl::string_view name) {
-                     const Variable* variable = program_.Find(block_, name);
-                     return variable == nullptr ? nullptr : variable->desc();
-                   }));
+                   InferOutputs(op, era_, program_, block_));
   size_t output = 0;
   for (OpDesc::Var& slot : *op.mutable_outputs()) {
     for (std::string& name : *slot.mutable_arguments()) {

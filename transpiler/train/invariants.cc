@@ -391,7 +391,6 @@ void Check::OnlyPlannedArgumentsChanged(const Op& op) {
     }
   }
   const OpDesc original = op.OriginalSlots();
-  if (op.type() != original.type()) Violated(6, Describe(op), " was a ", original.type());
   if (!op.sub_blocks().empty()) return;  // says more of what its block reads
   for (const Argument* output : op.outputs()) {
     const std::string* before = NameIn(original.outputs(), *output);

@@ -8,6 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ops/era.h"
+#include "ops/op_schema.h"
+#include "ops/op_types.h"
 #include "proto/base/status_macros.h"
 #include "proto/wire/deterministic_bytes.h"
 #include "proto/wire/fingerprint.h"
@@ -16,7 +18,6 @@
 #include "transpiler/plan/schedule.h"
 #include "transpiler/plan/target.h"
 #include "transpiler/train/invariants.h"
-#include "transpiler/train/quantized_already.h"
 #include "transpiler/train/train_context.h"
 #include "transpiler/train/train_passes.h"
 #include "transpiler/undo/undo_by_marks.h"
@@ -33,6 +34,26 @@ absl::Status InvariantsHold(const Program& program, const TrainContext& context,
       absl::StrJoin(violations, "\n", [](std::string* out, const Violation& violation) {
         absl::StrAppend(out, "invariant ", violation.invariant, ": ", violation.message);
       }));
+}
+
+// A sentence about what quantized the program: Fixpoint, by its marks, or another tool, by its
+// fake-quantize and dequantize ops. "" if it is not quantized. Observers do not count.
+std::string WhoQuantized(const Program& program) {
+  if (IsMarked(program)) return "the program was rewritten by Fixpoint already";
+  OpTypes types(program);
+  int count = 0;
+  std::string first;
+  for (const Op& op : program.ops()) {
+    const OpSchema* schema = types.SchemaOf(op);
+    if (schema == nullptr || schema->quant_op() == QuantOp::kNone ||
+        schema->quant_op() == QuantOp::kObserve) {
+      continue;
+    }
+    if (count++ == 0) first = Describe(op);
+  }
+  if (count == 0) return "";
+  return absl::StrCat("the program was quantized by another tool already: ", count,
+                      " ops quantize or dequantize, the first is ", first);
 }
 
 // A program of one era with a target of the other: not wrong, but seldom intended.

@@ -13,6 +13,7 @@
 #include "proto/base/status_macros.h"
 #include "proto/program/attributes.h"
 #include "proto/program/op_builder.h"
+#include "proto/program/slots.h"
 #include "transpiler/pipeline/captures.h"
 #include "transpiler/pipeline/marks.h"
 #include "transpiler/pipeline/op_templates.h"
@@ -25,10 +26,8 @@ namespace {
 
 // The argument of an output slot; "" if there is no such slot.
 std::string OutputOf(const OpDesc& op, const std::string& slot) {
-  for (const OpDesc::Var& var : op.outputs()) {
-    if (var.parameter() == slot) return var.arguments(0);
-  }
-  return "";
+  const OpDesc::Var* const output = FindSlot(op.outputs(), slot);
+  return output == nullptr ? "" : output->arguments(0);
 }
 
 // The op of `block` in which `op` runs: itself, or the one that runs the block that it is in; null

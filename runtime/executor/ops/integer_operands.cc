@@ -72,7 +72,7 @@ ScalesAndBias AddBiasCodes(OpPlanner& op, const OperandSums& sums, Buffer addend
   const Buffer numbers = *sums.bias_numbers;
   const Buffer scales = op.Scratch("scales", VarType::FP32, sums.channels);
   const Buffer bias = op.Scratch("bias", VarType::INT32, sums.channels);
-  const int64_t largest_sum = sums.operands.product.Sum().largest();
+  const int64_t largest_code = sums.operands.product.Sum().largest_bias();
   std::vector<Buffer> reads = sums.operands.inputs.buffers();
   reads.erase(reads.begin());  // the codes
   reads.insert(reads.end(), {sums.operands.weights.ranges, numbers});
@@ -82,7 +82,7 @@ ScalesAndBias AddBiasCodes(OpPlanner& op, const OperandSums& sums, Buffer addend
                 FillScales(sums, run, run.Floats(scales));
                 const absl::Span<int32_t> codes = run.Of<int32_t>(bias);
                 const absl::Span<float> added = run.Floats(addends);
-                if (FillBiasCodes(run.Floats(numbers), run.Floats(scales), largest_sum, codes)) {
+                if (FillBiasCodes(run.Floats(numbers), run.Floats(scales), largest_code, codes)) {
                   std::fill(added.begin(), added.end(), -0.0f);
                 } else {
                   std::fill(codes.begin(), codes.end(), 0);

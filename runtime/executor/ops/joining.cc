@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "proto/base/status_macros.h"
 #include "runtime/executor/op_plans.h"
+#include "runtime/executor/ops/copy_step.h"
 #include "runtime/executor/ops/element_types.h"
 #include "runtime/executor/ops/in_memory.h"
 #include "runtime/kernels/strided_copy.h"
@@ -328,14 +329,7 @@ absl::Status AddRepeat(OpPlanner& op, const Dims& x_dims, const std::vector<int6
                    StridedCopy::Plan(places, from, RowMajorLayout(places)));
   ASSIGN_OR_RETURN(const Buffer x, op.Read("X", dtype));
   const Buffer out = op.WriteAs("Out", {dtype, dims});
-  return WithElementOfSizeOf(dtype, [&](auto element) {
-    using T = decltype(element);
-    op.AddStep({{x}, {out}, [=](const StepContext& run) {
-                  copy->Run<T>(run.Of<T>(x), run.Of<T>(out));
-                  return absl::OkStatus();
-                }});
-    return absl::OkStatus();
-  });
+  return AddCopy(op, dtype, copy, x, out);
 }
 
 absl::Status PlanExpand(OpPlanner& op) {

@@ -14,7 +14,6 @@
 #include "absl/strings/str_join.h"
 #include "ops/bias_codes.h"
 #include "ops/epilogue.h"
-#include "ops/sums_of_codes.h"
 #include "proto/base/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/convolution.h"
@@ -217,12 +216,8 @@ struct ChannelOperands {
       ASSIGN_OR_RETURN(read.weight_zero_point,
                        ZeroPointOf(op, "weight_zero_point", read.weight_type));
     }
-    SumOfProducts sum;
-    sum.products = sums.products;
-    sum.is_unsigned = inputs == CodeType::kUint8;
-    sum.has_zero_point = read.zero_point != 0;
-    sum.has_weight_zero_points = true;
-    read.largest_bias = INT32_MAX - sum.largest();
+    const kernels::SumCoding coding = InputCoding(inputs, read.zero_point != 0);
+    read.largest_bias = coding.WithWeightZeroPoints().Sum(sums.products).largest_bias();
     return read;
   }
 

@@ -7,7 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "proto/base/status_macros.h"
 #include "runtime/executor/op_plans.h"
-#include "runtime/executor/ops/element_types.h"
+#include "runtime/executor/ops/copy_step.h"
 #include "runtime/executor/ops/image_form.h"
 #include "runtime/executor/ops/in_memory.h"
 #include "runtime/kernels/strided_copy.h"
@@ -39,14 +39,7 @@ absl::Status AddReorder(OpPlanner& op, Layout layout, const Dims& places, const 
       kernels::StridedCopy::Plan(places, {0, strides}, kernels::RowMajorLayout(places)));
   ASSIGN_OR_RETURN(const Buffer x, op.Read("X", dtype, layout));
   const Buffer out = op.WriteAs("Out", {dtype, out_dims}, layout);
-  return WithElementOfSizeOf(dtype, [&](auto element) {
-    using T = decltype(element);
-    op.AddStep({{x}, {out}, [=](const StepContext& run) {
-                  copy->Run<T>(run.Of<T>(x), run.Of<T>(out));
-                  return absl::OkStatus();
-                }});
-    return absl::OkStatus();
-  });
+  return AddCopy(op, dtype, copy, x, out);
 }
 
 // Where the neighbour on each axis of an image is.
@@ -134,14 +127,7 @@ absl::Status AddTranspose(OpPlanner& op, absl::string_view input, absl::string_v
           out_type.dims, kernels::TransposedLayout(DimsInMemory(type.dims, layout), axes_in_memory),
           kernels::RowMajorLayout(out_type.dims)));
   const Buffer to = op.WriteAs(output, out_type);
-  return WithElementOfSizeOf(type.dtype, [&](auto element) {
-    using T = decltype(element);
-    op.AddStep({{from}, {to}, [=](const StepContext& run) {
-                  copy->Run<T>(run.Of<T>(from), run.Of<T>(to));
-                  return absl::OkStatus();
-                }});
-    return absl::OkStatus();
-  });
+  return AddCopy(op, type.dtype, copy, from, to);
 }
 
 absl::Status PlanTranspose(OpPlanner& op) {

@@ -137,11 +137,6 @@ std::vector<EditCase> EditCases() {
          rewriter.SetAttr(OpAt(program, 1, 1), MakeBoolAttr("is_test", true));
          rewriter.RemoveAttr(OpAt(program, 1, 0), "is_test");
        }},
-      {"AnotherType",
-       [](Program& program, Rewriter& rewriter) {
-         rewriter.SetArgument(*OpAt(program, 0, 0).Input("X"), "w");
-         rewriter.SetType(OpAt(program, 0, 0), "tanh");
-       }},
       {"ChangedAndRemoved",
        [](Program& program, Rewriter& rewriter) {
          const Op& op = OpAt(program, 0, 0);

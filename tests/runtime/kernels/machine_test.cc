@@ -17,6 +17,8 @@ TEST(Machine, HasRoomForWhatAKernelKeeps) {
   for (const Machine& machine : {Machine(), ThisMachine()}) {
     EXPECT_LT(machine.block_bytes(), machine.first_cache);
     EXPECT_LT(machine.chunk_bytes() + 2 * machine.near_bytes(), machine.second_cache);
+    EXPECT_TRUE(machine.IsInCache(static_cast<double>(machine.second_cache)));
+    EXPECT_FALSE(machine.IsInCache(static_cast<double>(machine.second_cache) + 1));
     EXPECT_FALSE(machine.IsOutOfCache(machine.second_cache));
     EXPECT_TRUE(machine.IsOutOfCache(machine.last_cache));
   }

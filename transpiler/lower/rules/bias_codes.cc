@@ -76,11 +76,11 @@ absl::StatusOr<std::optional<ParameterBiasCodes>> FindParameterBiasCodes(const A
 
 absl::StatusOr<std::optional<std::string>> AddBiasCodes(const Tensor& bias,
                                                         absl::Span<const float> scales,
-                                                        int64_t largest_sum,
+                                                        int64_t largest_code,
                                                         absl::string_view output,
                                                         Lowering& lowering) {
   std::vector<int32_t> codes(scales.size());
-  if (!FillBiasCodes(bias.data<float>(), scales, largest_sum, absl::MakeSpan(codes))) {
+  if (!FillBiasCodes(bias.data<float>(), scales, largest_code, absl::MakeSpan(codes))) {
     return std::nullopt;
   }
   return lowering.AddParameter(absl::StrCat(output, ".bias"),

@@ -30,11 +30,11 @@ absl::StatusOr<std::optional<ParameterBiasCodes>> FindParameterBiasCodes(const A
                                                                          Lowering& lowering);
 
 // Declares the codes of a bias of floats for an op that gives `output`, in steps that are the
-// scales of its sums, and gives their name. Nothing where int32 may not hold one beside a sum of up
-// to `largest_sum` (ops/bias_codes.h). REQUIRES: FP32, with an element for each scale.
+// scales of its sums, and gives their name. Nothing where one exceeds `largest_code`
+// (FillBiasCodes). REQUIRES: FP32, with an element for each scale.
 absl::StatusOr<std::optional<std::string>> AddBiasCodes(const Tensor& bias,
                                                         absl::Span<const float> scales,
-                                                        int64_t largest_sum,
+                                                        int64_t largest_code,
                                                         absl::string_view output,
                                                         Lowering& lowering);
 

@@ -56,9 +56,7 @@ class MoveRule final : public LoweringRule {
 
 }  // namespace
 
-bool CanHoldCodes(const Variable& variable) {
-  return variable.tensor() != nullptr && variable.desc()->type().type() == VarType::LOD_TENSOR;
-}
+bool CanHoldCodes(const Variable& variable) { return variable.is_dense_tensor(); }
 
 absl::StatusOr<std::string> AddCodes(const Variable& numbers, VarType::Type dtype,
                                      Lowering& lowering) {

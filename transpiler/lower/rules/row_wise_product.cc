@@ -66,8 +66,9 @@ absl::StatusOr<IntegerReason> LowerRowWiseProduct(const Op& op, const ProductOfC
   if (product.bias_numbers != nullptr) {
     ASSIGN_OR_RETURN(const Tensor* bias, lowering.FindParameter(*product.bias_numbers));
     if (bias->size() != static_cast<int64_t>(scales.size())) return IntegerReason::kAttributes;
-    ASSIGN_OR_RETURN(const std::optional<std::string> codes,
-                     AddBiasCodes(*bias, scales, coded.Sum().largest(), output.name(), lowering));
+    ASSIGN_OR_RETURN(
+        const std::optional<std::string> codes,
+        AddBiasCodes(*bias, scales, coded.Sum().largest_bias(), output.name(), lowering));
     if (codes) {
       integers.Input("Bias", *codes);
       epilogue.erase(epilogue.begin());

@@ -106,7 +106,7 @@ class SumRule final : public LoweringRule {
     ASSIGN_OR_RETURN(const Tensor* const scales, lowering.FindParameter(*product.Input("Scales")));
     if (bias->size() != scales->size()) return IntegerReason::kAttributes;
     ASSIGN_OR_RETURN(const std::optional<std::string> codes,
-                     AddBiasCodes(*bias, scales->data<float>(), sums.Sum().largest(),
+                     AddBiasCodes(*bias, scales->data<float>(), sums.Sum().largest_bias(),
                                   fold.output->name(), lowering));
     if (codes) {
       lowering.TakeUpBias(product, fold, *codes);

@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "ops/gradient_sums.h"
 #include "ops/infer.h"
+#include "ops/infer_in_program.h"
 #include "ops/op_form.h"
 #include "ops/op_schema.h"
 #include "ops/selected_rows.h"

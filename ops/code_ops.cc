@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "ops/op_form.h"
+#include "ops/op_schema.h"
 #include "ops/op_traits.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/attributes.h"

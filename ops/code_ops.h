@@ -24,7 +24,7 @@
 #include "ops/bias_codes.h"
 #include "ops/code_range.h"
 #include "ops/era.h"
-#include "ops/op_schema.h"
+#include "ops/quant_op.h"
 #include "proto/program/program_fwd.h"
 #include "proto/wire/program.pb.h"
 

@@ -5,7 +5,6 @@
 
 #include "ops/op_schema.h"
 #include "proto/program/attributes.h"
-#include "proto/program/program.h"
 #include "proto/program/slots.h"
 #include "proto/program/tensor_desc.h"
 
@@ -185,15 +184,6 @@ absl::StatusOr<std::vector<InferredOutput>> InferOutputs(
   InferContext context(op, *schema, era, inputs);
   if (absl::Status status = Infer(context); !status.ok()) return status;
   return std::vector<InferredOutput>(context.outputs().begin(), context.outputs().end());
-}
-
-absl::StatusOr<std::vector<InferredOutput>> InferOutputs(const OpDesc& op, Era era,
-                                                         const Program& program,
-                                                         const Block& block) {
-  return InferOutputs(op, era, [&](absl::string_view name) {
-    const Variable* variable = program.Find(block, name);
-    return variable == nullptr ? nullptr : variable->desc();
-  });
 }
 
 }  // namespace fixpoint

@@ -19,7 +19,6 @@
 #include "absl/types/span.h"
 #include "ops/dims.h"
 #include "ops/era.h"
-#include "proto/program/program_fwd.h"
 #include "proto/wire/program.pb.h"
 
 namespace fixpoint {
@@ -141,10 +140,6 @@ absl::Status Infer(InferContext& context);
 // The same for an op that is not in a program yet. `find` returns a name's description, or null.
 absl::StatusOr<std::vector<InferredOutput>> InferOutputs(
     const OpDesc& op, Era era, const std::function<const VarDesc*(absl::string_view)>& find);
-// With what a program declares in a block.
-absl::StatusOr<std::vector<InferredOutput>> InferOutputs(const OpDesc& op, Era era,
-                                                         const Program& program,
-                                                         const Block& block);
 
 }  // namespace fixpoint
 

@@ -14,6 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "ops/era.h"
+#include "ops/quant_op.h"
 #include "proto/config/slot_role.pb.h"
 #include "proto/program/program_fwd.h"
 #include "proto/wire/program.pb.h"
@@ -49,15 +50,6 @@ struct AttrSchema {
 struct QuantizableInput {
   std::string slot;
   SlotRole::Role role = SlotRole::ACTIVATION;
-};
-
-// The part that an op plays in quantization, or in its simulation.
-enum class QuantOp {
-  kNone,
-  kQuantize,            // floats to codes, whatever type holds them
-  kDequantize,          // codes to floats
-  kQuantizeDequantize,  // both: rounds floats to those that codes stand for
-  kObserve,             // follows a range, and passes the values on
 };
 
 // State that an op carries from one training step to the next: the slot that reads it and the slot

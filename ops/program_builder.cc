@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "ops/dims.h"
 #include "ops/infer.h"
+#include "ops/infer_in_program.h"
 #include "ops/op_schema.h"
 #include "ops/selected_rows.h"
 #include "proto/base/status_macros.h"

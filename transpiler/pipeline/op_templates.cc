@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "ops/infer.h"
+#include "ops/infer_in_program.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/program.h"
 

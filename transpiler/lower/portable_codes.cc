@@ -4,6 +4,7 @@
 
 #include "ops/code_ops.h"
 #include "ops/codes/held_codes.h"
+#include "ops/op_schema.h"
 #include "proto/program/program.h"
 
 namespace fixpoint {

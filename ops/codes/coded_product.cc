@@ -142,8 +142,7 @@ BiasKind CodedProduct::KindOfBias(BiasForm form) const {
   if (form == BiasForm::kNone) return BiasKind::kNone;
   const bool fits = sums.products > 0 && SumsFit(Sum(/*has_bias=*/true));
   if (form == BiasForm::kCodesOfSums && fits) return BiasKind::kToSums;
-  const bool is_rounded = form == BiasForm::kFloats && weight.has_channel_zero_points;
-  return is_rounded ? BiasKind::kRoundedToSums : BiasKind::kToFloats;
+  return weight.has_channel_zero_points ? BiasKind::kRoundedToSums : BiasKind::kToFloats;
 }
 
 }  // namespace fixpoint

@@ -72,19 +72,13 @@ FoldOrReason DecideSum(const Op& op, const ProductResult& result, const RunFacts
   const bool is_bias =
       is_x && are_floats &&
       IsOfChannels(type->dims, attributes->Int(trait.axis), result.dims, result.channel_axis);
-  const BiasKind kind = is_bias && result.sums
-                            ? result.sums->KindOfBias(facts.BiasFormOf(*fold.addend))
-                            : BiasKind::kToFloats;
-  if (kind == BiasKind::kToSums) {
+  if (is_bias && result.sums &&
+      result.sums->KindOfBias(facts.BiasFormOf(*fold.addend)) == BiasKind::kToSums) {
     fold.operand = Operand::kBias;
     return fold;
   }
   if (const auto reason = facts.WhyNotRead(*fold.addend)) return *reason;
   if (!is_bias) return IntegerReason::kAttributes;
-  if (kind == BiasKind::kRoundedToSums) {
-    fold.operand = Operand::kRoundedBias;
-    return fold;
-  }
   fold.stages = {{Kind::kAddChannel}};
   fold.operand = Operand::kChannels;
   return fold;

@@ -30,12 +30,11 @@ struct FoldedOp {
   // What the stages read.
   enum class Operand {
     kNone,
-    kBias,         // the addend, in int32; it has no stage, because it is added to the sums
-    kRoundedBias,  // the addend, FP32, in the same way (BiasKind::kRoundedToSums)
-    kChannels,     // the addend, an element for each channel
-    kElements,     // the addend, of the result's dims
-    kCodes,        // the addend's codes
-    kStatistics,   // factors and addends of channels, made of the statistics (ops/norm_factors.h)
+    kBias,        // the addend, in int32; it has no stage, because it is added to the sums
+    kChannels,    // the addend, an element for each channel
+    kElements,    // the addend, of the result's dims
+    kCodes,       // the addend's codes
+    kStatistics,  // factors and addends of channels, made of the statistics (ops/norm_factors.h)
   };
   const Op* op = nullptr;
   Epilogue stages = {};

@@ -178,7 +178,7 @@ absl::Status PlanConvolution(OpPlanner& op) {
   if (integers) {
     const OpsAfter of_sums = fused.any() ? after : FindOpsAfterSums(op, output, integers->sums());
     OperandSums sums = {*integers, shape.filters, OperationsOf(shape)};
-    RETURN_IF_ERROR(TakeBias(op, of_sums, &sums));
+    sums.bias = of_sums.bias;
     ASSIGN_OR_RETURN(
         const Buffer out,
         PlanOperandSums(
@@ -227,7 +227,7 @@ absl::Status PlanTransposed(OpPlanner& op) {
     OpsAfter after = FindOpsAfterSums(op, output, integers->sums());
     if (!after.bias) after = {};
     OperandSums sums = {*integers, shape.channels, OperationsOf(shape)};
-    RETURN_IF_ERROR(TakeBias(op, after, &sums));
+    sums.bias = after.bias;
     return PlanOperandSums(
                op, sums, {}, after,
                [&](const kernels::SumCoding& coding, const kernels::Epilogue& epilogue) {

@@ -42,12 +42,8 @@ OpsAfter FindOpsAfterSums(const OpPlanner& op, const EpilogueInput& input,
   ProductResult result = ResultOf(input, op.OutputValue(input.slot));
   result.sums = sums.product;
   found.ops = FindFoldedOps(result, PlannedFacts(op, &sums));
-  if (found.ops.empty()) return found;
-  const FoldedOp& first = found.ops.front();
-  if (first.operand == Operand::kBias) {
-    found.bias = *FindBiasCodes(op.builder(), *first.addend->value());
-  } else if (first.operand == Operand::kRoundedBias) {
-    found.rounded_bias = first.addend->value();
+  if (!found.ops.empty() && found.ops.front().operand == Operand::kBias) {
+    found.bias = *FindBiasCodes(op.builder(), *found.ops.front().addend->value());
   }
   return found;
 }
@@ -79,7 +75,7 @@ absl::StatusOr<PlannedEpilogue> AbsorbOpsAfter(OpPlanner& op, const EpilogueInpu
       OpPlanner norm = *op.After(*next.op);
       ASSIGN_OR_RETURN(const AffineNorm factors, AddAffineNorm(norm));
       planned.operands.insert(planned.operands.end(), {factors.a, factors.b});
-    } else if (next.addend != nullptr && !next.stages.empty()) {
+    } else if (next.addend != nullptr && next.operand != Operand::kBias) {
       const bool is_element = next.operand == Operand::kElements;
       ASSIGN_OR_RETURN(
           const Buffer operand,

@@ -33,9 +33,8 @@ struct EpilogueInput {
 // Ops that may be absorbed, from the first one on (ops/codes/folded_ops.h). Nothing is planned yet.
 struct OpsAfter {
   std::vector<FoldedOp> ops;
-  // What the first of the ops adds to the sums: codes, or floats that a run rounds to codes.
+  // What the first of the ops adds to the sums.
   std::optional<BiasCodes> bias;
-  const Value* rounded_bias = nullptr;
   // Whether the kernel adds the elements of the residual to the output, which lies where they are.
   bool adds_to_output = false;
 

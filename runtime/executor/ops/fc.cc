@@ -96,7 +96,7 @@ absl::Status PlanFc(OpPlanner& op) {
     const OwnStages& own = integers->own;
     const OpsAfter of_sums =
         IsProductAlone(op) ? FindOpsAfterSums(op, output, integers->sums.operands.sums()) : after;
-    RETURN_IF_ERROR(TakeBias(op, of_sums, &integers->sums));
+    if (of_sums.bias) integers->sums.bias = of_sums.bias;
     return PlanOperandSums(
                op, integers->sums, own, of_sums,
                [&](const kernels::SumCoding& coding, const kernels::Epilogue& epilogue) {

@@ -147,13 +147,6 @@ kernels::SumCoding OperandSums::coding() const {
   return bias || bias_numbers ? coding.WithBias() : coding;
 }
 
-absl::Status TakeBias(OpPlanner& op, const OpsAfter& after, OperandSums* sums) {
-  if (after.bias) sums->bias = after.bias;
-  if (after.rounded_bias == nullptr) return absl::OkStatus();
-  ASSIGN_OR_RETURN(sums->bias_numbers, op.builder().Read(*after.rounded_bias, Layout::kRowMajor));
-  return absl::OkStatus();
-}
-
 void AddOperandSums(OpPlanner& op, const OperandSums& sums,
                     std::shared_ptr<kernels::IntegerSums> kernel, PlannedEpilogue epilogue) {
   const Codes& inputs = sums.operands.inputs;

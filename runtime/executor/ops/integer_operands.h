@@ -53,9 +53,6 @@ struct OperandSums {
   kernels::SumCoding coding() const;
 };
 
-// Lets the sums add what the first of the ops after them adds to sums.
-absl::Status TakeBias(OpPlanner& op, const OpsAfter& after, OperandSums* sums);
-
 // Adds the step that computes them and then the epilogue.
 void AddOperandSums(OpPlanner& op, const OperandSums& sums,
                     std::shared_ptr<kernels::IntegerSums> kernel, PlannedEpilogue epilogue);

@@ -165,7 +165,7 @@ absl::Status PlanProduct(OpPlanner& op, ProductFunction product_of) {
     const bool may_add_bias = product.alpha == 1 && has_columns;
     const OpsAfter of_sums = may_add_bias ? FindOpsAfterSums(op, output, integers->sums()) : after;
     OperandSums sums = {*integers, shape.columns, OperationsOf(shape), product.alpha};
-    RETURN_IF_ERROR(TakeBias(op, of_sums, &sums));
+    sums.bias = of_sums.bias;
     return PlanOperandSums(
                op, sums, {}, of_sums,
                [&](const kernels::SumCoding& coding, const kernels::Epilogue& epilogue) {

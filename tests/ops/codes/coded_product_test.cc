@@ -155,7 +155,6 @@ TEST(CodedProduct, RoundsABiasToSumsOfWeightsWithZeroPoints) {
   product.weight.channel_axis = 1;
   product.weight.has_channel_zero_points = true;
   EXPECT_EQ(product.KindOfBias(BiasForm::kFloats), BiasKind::kRoundedToSums);
-  EXPECT_EQ(product.KindOfBias(BiasForm::kOtherCodes), BiasKind::kToFloats);
 }
 
 }  // namespace

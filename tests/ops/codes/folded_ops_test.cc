@@ -6,7 +6,6 @@
 
 #include <string>
 #include <variant>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "ops/codes/declared_facts.h"
@@ -160,36 +159,6 @@ TEST(FoldedOps, ClipIsOneWhereItsResultBecomesCodes) {
 TEST(FoldedOps, OpThatIsNoStageIsNone) {
   EXPECT_EQ(FoldsIn("softmax(X=y) -> (Out=z)"), "softmax: not_after_product\n");
   EXPECT_EQ(FoldsIn("sigmoid(X=y) -> (Out=z)"), "sigmoid: not_quantized\n");
-}
-
-// As the first of the ops after sums of weights with a zero point for each column, and there alone.
-TEST(FoldedOps, RoundABiasToSumsWhoseColumnsHaveZeroPoints) {
-  const Program program = ProgramFromText(R"(
-      var x f32[-1,4]
-      var w f32[4,2] persistable
-      var b f32[2] persistable
-      var y f32[-1,2]
-      var z f32[-1,2]
-      var out f32[-1,2]
-      mul(X=x, Y=w) -> (Out=y)
-      elementwise_add(X=y, Y=b) -> (Out=z) {axis=-1}
-      elementwise_add(X=z, Y=b) -> (Out=out) {axis=-1}
-  )");
-  ProductResult result = ResultOf(*program.block(0).first_op());
-  CodedProduct sums;
-  sums.sums = {1, 1, 4, /*is_plain=*/true};
-  sums.weight.channel_axis = 1;
-  sums.weight.has_channel_zero_points = true;
-  result.sums = sums;
-  const std::vector<FoldedOp> rounded = FindFoldedOps(result, DeclaredFacts(EraOf(program)));
-  ASSERT_EQ(rounded.size(), 2);
-  EXPECT_EQ(rounded[0].operand, FoldedOp::Operand::kRoundedBias);
-  EXPECT_EQ(TextOf(rounded[0]), "elementwise_add of b -> z");
-  EXPECT_EQ(TextOf(rounded[1]), "elementwise_add add_channel of b -> out");
-
-  result.sums->weight.has_channel_zero_points = false;
-  EXPECT_EQ(TextOf(FindFoldedOps(result, DeclaredFacts(EraOf(program)))[0]),
-            "elementwise_add add_channel of b -> z");
 }
 
 }  // namespace

@@ -74,18 +74,4 @@ absl::StatusOr<std::optional<ParameterBiasCodes>> FindParameterBiasCodes(const A
   return found;
 }
 
-absl::StatusOr<std::optional<std::string>> AddBiasCodes(const Tensor& bias,
-                                                        absl::Span<const float> scales,
-                                                        int64_t largest_code,
-                                                        absl::string_view output,
-                                                        Lowering& lowering) {
-  std::vector<int32_t> codes(scales.size());
-  if (!FillBiasCodes(bias.data<float>(), scales, largest_code, absl::MakeSpan(codes))) {
-    return std::nullopt;
-  }
-  return lowering.AddParameter(absl::StrCat(output, ".bias"),
-                               Tensor::FromValues<int32_t>({static_cast<int64_t>(codes.size())},
-                                                           absl::MakeConstSpan(codes)));
-}
-
 }  // namespace fixpoint

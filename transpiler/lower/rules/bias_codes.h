@@ -3,13 +3,10 @@
 #ifndef FIXPOINT_TRANSPILER_LOWER_RULES_BIAS_CODES_H_
 #define FIXPOINT_TRANSPILER_LOWER_RULES_BIAS_CODES_H_
 
-#include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "transpiler/lower/rules/lowering.h"
 
@@ -28,15 +25,6 @@ struct ParameterBiasCodes {
 // parameters, or of another type or size, or holds what is no code; those of CheckRanges.
 absl::StatusOr<std::optional<ParameterBiasCodes>> FindParameterBiasCodes(const Argument& input,
                                                                          Lowering& lowering);
-
-// Declares the codes of a bias of floats for an op that gives `output`, in steps that are the
-// scales of its sums, and gives their name. Nothing where one exceeds `largest_code`
-// (FillBiasCodes). REQUIRES: FP32, with an element for each scale.
-absl::StatusOr<std::optional<std::string>> AddBiasCodes(const Tensor& bias,
-                                                        absl::Span<const float> scales,
-                                                        int64_t largest_code,
-                                                        absl::string_view output,
-                                                        Lowering& lowering);
 
 }  // namespace fixpoint
 

@@ -261,9 +261,9 @@ void Lowering::TakeUp(const Op& product, const FoldedOp& fold,
   rewriter_.Remove(product);
 }
 
-void Lowering::TakeUpBias(const Op& product, const FoldedOp& fold, absl::string_view codes) {
+void Lowering::TakeUpBias(const Op& product, const FoldedOp& fold, const Argument& codes) {
   OpDesc biased = Extended(product, fold.output->name(), {}, {});
-  FindOrAddSlot(biased.mutable_inputs(), "Bias")->add_arguments(std::string(codes));
+  FindOrAddSlot(biased.mutable_inputs(), "Bias")->add_arguments(codes.variable()->name());
   rewriter_.InsertBefore(*fold.op, std::move(biased));
   rewriter_.Remove(*fold.op);
   rewriter_.Remove(product);

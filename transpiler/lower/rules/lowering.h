@@ -145,8 +145,8 @@ class Lowering {
   // `operands` are the variables of those that have one.
   void TakeUp(const Op& product, const FoldedOp& fold,
               const std::vector<std::string>& operands = {});
-  // The same for the sum with a bias, whose codes, a variable, the product adds to its sums.
-  void TakeUpBias(const Op& product, const FoldedOp& fold, absl::string_view codes);
+  // The same for the sum with a bias, whose codes the product adds to its sums.
+  void TakeUpBias(const Op& product, const FoldedOp& fold, const Argument& codes);
   // Makes the product store codes in a variable, with more stages.
   void StoreCodes(const Op& product, absl::string_view codes, const Epilogue& stages,
                   const CodeType& type);

@@ -9,25 +9,23 @@
 //     -> (Out=y) {x_num_col_dims=1}
 //
 // with y.scales[c] = (2.0 / 255) * w.scale[c], each operation rounded, and y.bias[c] the nearest
-// integer of b[c] / y.scales[c]. The sum with a bias after a mul or a matmul becomes the same
-// (sum.cc).
+// integer of b[c] / y.scales[c]. What follows a mul or a matmul is in the epilogue, in float.
 
 #include "transpiler/lower/rules/row_wise_product.h"
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "ops/bias_codes.h"
 #include "ops/codes/declared_dims.h"
 #include "ops/codes/integer_reasons.h"
 #include "ops/op_traits.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/op_builder.h"
 #include "proto/program/program.h"
-#include "transpiler/lower/rules/bias_codes.h"
 
 namespace fixpoint {
 namespace {
@@ -65,12 +63,16 @@ absl::StatusOr<IntegerReason> LowerRowWiseProduct(const Op& op, const ProductOfC
   IntegerReason reason = IntegerReason::kOnIntegers;
   if (product.bias_numbers != nullptr) {
     ASSIGN_OR_RETURN(const Tensor* bias, lowering.FindParameter(*product.bias_numbers));
+    std::vector<int32_t> codes(scales.size());
     if (bias->size() != static_cast<int64_t>(scales.size())) return IntegerReason::kAttributes;
-    ASSIGN_OR_RETURN(
-        const std::optional<std::string> codes,
-        AddBiasCodes(*bias, scales, coded.Sum().largest_bias(), output.name(), lowering));
-    if (codes) {
-      integers.Input("Bias", *codes);
+    if (FillBiasCodes(bias->data<float>(), scales, coded.Sum().largest_bias(),
+                      absl::MakeSpan(codes))) {
+      ASSIGN_OR_RETURN(
+          const std::string parameter,
+          lowering.AddParameter(absl::StrCat(output.name(), ".bias"),
+                                Tensor::FromValues<int32_t>({static_cast<int64_t>(codes.size())},
+                                                            absl::MakeConstSpan(codes))));
+      integers.Input("Bias", parameter);
       epilogue.erase(epilogue.begin());
       operands.erase(operands.begin());
     } else {

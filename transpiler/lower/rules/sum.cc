@@ -17,8 +17,7 @@
 //
 //   integer_conv2d(Bias=b.int32, Filter=w.int8, Input=q, Scales=s) -> (Output=z)
 //
-// A bias of floats is added so too where weights have a zero point for each column, as the nearest
-// codes (row_wise_product.cc). After anything else:
+// After anything else:
 //
 //   elementwise_add(X=x, Y=y) -> (Out=z)
 //
@@ -32,7 +31,6 @@
 #include <variant>
 
 #include "ops/codes/added_codes.h"
-#include "ops/codes/coded_product.h"
 #include "ops/codes/folded_ops.h"
 #include "ops/codes/integer_reasons.h"
 #include "ops/op_traits.h"
@@ -99,40 +97,18 @@ class SumRule final : public LoweringRule {
     return IntegerReason::kAtEdge;
   }
 
-  // Rounds a bias of floats to codes of the sums, or adds it to the floats that they become.
-  static absl::StatusOr<IntegerReason> TakeUpRounded(const Op& product, const FoldedOp& fold,
-                                                     const CodedProduct& sums, Lowering& lowering) {
-    ASSIGN_OR_RETURN(const Tensor* const bias, lowering.FindParameter(*fold.addend));
-    ASSIGN_OR_RETURN(const Tensor* const scales, lowering.FindParameter(*product.Input("Scales")));
-    if (bias->size() != scales->size()) return IntegerReason::kAttributes;
-    ASSIGN_OR_RETURN(const std::optional<std::string> codes,
-                     AddBiasCodes(*bias, scales->data<float>(), sums.Sum().largest_bias(),
-                                  fold.output->name(), lowering));
-    if (codes) {
-      lowering.TakeUpBias(product, fold, *codes);
-      return IntegerReason::kOnIntegers;
-    }
-    FoldedOp added = fold;
-    added.stages = {{EpilogueStage::Kind::kAddChannel}};
-    lowering.TakeUp(product, added, {std::string(fold.addend->name())});
-    return IntegerReason::kBiasAsNumbers;
-  }
-
   static absl::StatusOr<IntegerReason> TakeUp(const Op& op, const Op& product, const Argument& read,
                                               const Argument& addend, Lowering& lowering) {
     ASSIGN_OR_RETURN(const std::optional<ParameterBiasCodes> bias,
                      FindParameterBiasCodes(addend, lowering));
-    const ProductResult result = ResultOf(product, read, lowering);
-    const FoldOrReason decision = DecideFold(op, result, LoweringFacts(lowering, &product));
+    const FoldOrReason decision =
+        DecideFold(op, ResultOf(product, read, lowering), LoweringFacts(lowering, &product));
     const auto* const fold = std::get_if<FoldedOp>(&decision);
     if (fold == nullptr) return std::get<IntegerReason>(decision);
     const Argument* operand = &addend;
     if (fold->operand == FoldedOp::Operand::kBias) {
-      lowering.TakeUpBias(product, *fold, bias->codes->variable()->name());
+      lowering.TakeUpBias(product, *fold, *bias->codes);
       return IntegerReason::kOnIntegers;
-    }
-    if (fold->operand == FoldedOp::Operand::kRoundedBias) {
-      return TakeUpRounded(product, *fold, *result.sums, lowering);
     }
     if (fold->operand == FoldedOp::Operand::kCodes) {
       if (AddsCodes(product)) return AddCodes(op, IntegerReason::kAttributes, lowering);

@@ -11,6 +11,7 @@
 #include "ops/forward_ops.h"
 #include "ops/op_schema.h"
 #include "proto/program/attributes.h"
+#include "transpiler/freeze/test_mode.h"
 #include "transpiler/pipeline/captures.h"
 #include "transpiler/pipeline/uses.h"
 #include "transpiler/plan/parameters.h"
@@ -69,8 +70,8 @@ class Check {
     if (!IsForwardRole(op.role())) {
       Violated(1, Describe(op), " is of training: its op_role is ", op.role());
     }
-    const OpDesc::Attr* is_test = AttrOrDefault(op.desc(), "is_test", era_);
-    if (is_test != nullptr && BoolValue(*is_test) == false &&
+    const OpDesc::Attr* const is_test = AttrOrDefault(op.desc(), kIsTest, era_);
+    if (HasTestMode(op, era_) && is_test != nullptr && BoolValue(*is_test) == false &&
         !FindsItsRange(op, context_.quantizers)) {
       Violated(2, Describe(op), " is in training mode");
     }

@@ -24,6 +24,7 @@
 #include "proto/program/attributes.h"
 #include "proto/program/program.h"
 #include "proto/program/rewriter.h"
+#include "transpiler/freeze/test_mode.h"
 #include "transpiler/pipeline/pass.h"
 #include "transpiler/pipeline/uses.h"
 #include "transpiler/plan/schedule.h"
@@ -31,8 +32,6 @@
 
 namespace fixpoint {
 namespace {
-
-constexpr char kIsTest[] = "is_test";
 
 class TestModeSetter {
  public:
@@ -64,7 +63,7 @@ class TestModeSetter {
       if (match.recipe->has_is_test) SetIsTest(op);
     } else if (IsQuantize(op, quantizers_)) {
       if (!FindsItsRange(op, quantizers_)) SetQuantizeLinear(op);
-    } else if (HasTestMode(op)) {
+    } else if (HasTestMode(op, era_)) {
       SetIsTest(op);
     }
   }
@@ -109,14 +108,6 @@ class TestModeSetter {
       const Variable* variable = counter->variable();
       if (variable != nullptr && seen_.insert(variable).second) counters_.push_back(variable);
     }
-  }
-
-  bool HasTestMode(const Op& op) const {
-    if (op.FindAttr(kIsTest) != nullptr) return true;
-    const OpSchema* schema = FindOpSchema(op.type());
-    if (schema == nullptr) return false;
-    const AttrSchema* attr = schema->FindAttr(kIsTest, era_);
-    return attr != nullptr && Includes(attr->eras, era_);
   }
 
   void SetIsTest(const Op& op) {

@@ -1,7 +1,7 @@
-// Which floats are held as codes of 8 bits, from which products, sums and lookups are computed:
-// those that an op quantizes and dequantizes, those of an op that dequantizes codes which are held,
-// and copies of them. The executor's plan notes where it holds a value so (plan_builder.h), and
-// lowering writes integer_dequantize there; both ask here.
+// Which codes are held in 8 bits, from which products, sums and lookups are computed. The
+// executor's plan notes the values that it holds so (plan_builder.h), and lowering writes
+// integer_dequantize where such codes are read as floats; both ask here of what an op quantizes.
+// Tensors that are INT8 already are held as they are.
 
 #ifndef FIXPOINT_OPS_CODES_HELD_CODES_H_
 #define FIXPOINT_OPS_CODES_HELD_CODES_H_

@@ -1,46 +1,37 @@
 #include "runtime/executor/executor.h"
 
-#include <glog/logging.h>
-
 #include <algorithm>
-#include <chrono>
+#include <cstddef>
 #include <optional>
 #include <utility>
+#include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "ops/dims.h"
+#include "ops/lod.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/program.h"
 #include "runtime/bool_bytes.h"
 #include "runtime/executor/cost.h"
-#include "runtime/executor/pieces.h"
+#include "runtime/executor/outer_tensors.h"
+#include "runtime/executor/plan_cache.h"
+#include "runtime/executor/planned_run.h"
 #include "runtime/executor/planner.h"
 #include "runtime/executor/profile.h"
 #include "runtime/finite_values.h"
 #include "runtime/guarded_call.h"
 #include "runtime/kernels/peaks.h"
-#include "runtime/kernels/threads.h"
 #include "runtime/loop_bound.h"
+#include "runtime/memory.h"
 #include "runtime/thread_count.h"
 
 namespace fixpoint::executor {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-// The most plans that are kept: where batches have more sizes than this, a size is planned again
-// when it returns.
-constexpr size_t kMostPlans = 16;
-
 uint32_t CountOps(const Program& program) {
   int count = 0;
   for (int b = 0; b < program.block_count(); ++b) count += program.block(b).op_count();
   return static_cast<uint32_t>(count);
-}
-
-// A scalar is [1] in plans.
-Dims PlannedDims(const Tensor& tensor) {
-  if (tensor.dims().empty()) return {1};
-  return Dims(tensor.dims().begin(), tensor.dims().end());
 }
 
 // Outside plans a tensor is a scalar if its variable is declared as one.
@@ -52,16 +43,6 @@ std::vector<int64_t> DimsOutside(const Program& program, const std::string& vari
   return {planned.begin(), planned.end()};
 }
 
-TensorType TypeOf(const Tensor& tensor) { return {tensor.dtype(), PlannedDims(tensor)}; }
-
-// A scalar has no rows that offsets could cut.
-const LoD& LodOf(const Tensor& tensor) {
-  static const LoD* const none = new LoD();
-  return tensor.dims().empty() ? *none : tensor.lod();
-}
-
-GivenType GivenTypeOf(const Tensor& tensor) { return {TypeOf(tensor), LodOf(tensor)}; }
-
 // A tensor outside plans. Error: there is no memory for it.
 absl::StatusOr<Tensor> AllocateOutside(const Program& program, const std::string& variable,
                                        const TensorType& type, const LoD& lod) {
@@ -69,39 +50,6 @@ absl::StatusOr<Tensor> AllocateOutside(const Program& program, const std::string
                    Tensor::Allocate(type.dtype, DimsOutside(program, variable, type.dims)));
   tensor.set_lod(lod);
   return tensor;
-}
-
-// The error that there is no memory for the arena, with what takes most of it.
-absl::Status AtLargestValue(const Plan& plan, const absl::Status& status) {
-  const Step* largest_step = nullptr;
-  const BufferInfo* largest = nullptr;
-  for (const Step& step : plan.steps) {
-    for (const Buffer written : step.writes) {
-      const BufferInfo& info = plan.buffers[written.index];
-      if (info.place != BufferInfo::Place::kArena || step.op == nullptr) continue;
-      if (largest != nullptr && info.bytes() <= largest->bytes()) continue;
-      largest_step = &step;
-      largest = &info;
-    }
-  }
-  if (largest == nullptr) return status;
-  return absl::Status(status.code(), absl::StrCat(Describe(*largest_step->op), ": ",
-                                                  status.message(), "; \"", largest->name, "\" ",
-                                                  DimsText(largest->type.dims), " takes the most"));
-}
-
-// Error (kInvalidArgument): a step writes a variable of the scope.
-absl::Status CheckKeepsScope(const Plan& plan) {
-  for (const Step& step : plan.steps) {
-    for (const Buffer written : step.writes) {
-      const BufferInfo& info = plan.buffers[written.index];
-      if (info.place != BufferInfo::Place::kScope) continue;
-      return absl::InvalidArgumentError(absl::StrCat(
-          step.op != nullptr ? Describe(*step.op) : step.name, ": writes the parameter \"",
-          info.name, "\", which other runs read; want a program of inference"));
-    }
-  }
-  return absl::OkStatus();
 }
 
 // The inputs of a run. Errors: a byte is no BOOL; NotFiniteError, if that is checked.
@@ -113,80 +61,12 @@ absl::Status CheckGiven(absl::string_view name, const Tensor& tensor, bool check
 
 }  // namespace
 
-// A plan with the addresses of its buffers.
-struct Executor::PlacedPlan {
-  Plan plan;
-  std::vector<uint8_t*> addresses = std::vector<uint8_t*>(plan.buffers.size());
-  std::vector<std::shared_ptr<const Constant>> constants = {};
-  StepTimes times = {0, std::vector<double>(plan.steps.size())};
-
-  // Addresses of what lies in the arena, from `arena` on.
-  void PlaceIn(uint8_t* arena) {
-    for (size_t i = 0; i < plan.buffers.size(); ++i) {
-      const BufferInfo& info = plan.buffers[i];
-      if (info.place == BufferInfo::Place::kArena && info.offset >= 0) {
-        addresses[i] = arena + info.offset;
-      }
-    }
-  }
-};
-
-// Everything that a run with tensors of known types needs.
-struct Executor::PlannedRun {
-  // Steps that run for each piece of the batch, before the rest (pieces.h).
-  struct First {
-    explicit First(Pieces pieces)
-        : placed{std::move(pieces.plan)}, count(pieces.count), parts(std::move(pieces.parts)) {}
-    PlacedPlan placed;
-    int64_t count;
-    std::vector<Buffer> parts;
-  };
-
-  PlanRequest request;
-  PlacedPlan rest;
-  std::optional<First> first = std::nullopt;
-  std::vector<bool> phase = {};      // the phase of the schedule
-  std::vector<bool> was_there = {};  // for each of the rest's persistables, in the scope
-  // The version of the scope that the addresses belong to.
-  std::optional<uint64_t> scope_revision = std::nullopt;
-  const uint8_t* arena = nullptr;  // likewise
-  // The rest's persistables whose tensors in that scope have offsets other than a run leaves.
-  std::vector<const Plan::Persistable*> to_cut_anew = {};
-  uint64_t last_use = 0;
-
-  int64_t arena_bytes() const {
-    return rest.plan.arena_bytes + (first ? first->placed.plan.arena_bytes : 0);
-  }
-};
-
-// Whether what the plan binds in the scope has the types that it was planned for, and what it reads
-// there has the offsets.
-bool Executor::FitsScope(const PlannedRun& run) const {
-  if (run.scope_revision == scope_->revision()) return true;
-  const Plan& plan = run.rest.plan;
-  for (size_t i = 0; i < plan.persistables.size(); ++i) {
-    const Plan::Persistable& planned = plan.persistables[i];
-    const Tensor* tensor = TensorInScope(planned.name);
-    const bool fits = tensor != nullptr
-                          ? TypeOf(*tensor) == plan.buffers[planned.buffer.index].type &&
-                                (!planned.lod_before || *planned.lod_before == LodOf(*tensor))
-                          : !run.was_there[i] && scope_->FindOrNull(planned.name) == nullptr;
-    if (!fits) return false;
-  }
-  return true;
-}
-
-const Tensor* Executor::TensorInScope(absl::string_view name) const {
-  const Scope::Value* value = scope_->FindOrNull(name);
-  return value != nullptr ? std::get_if<Tensor>(value) : nullptr;
-}
-
 Executor::Executor(const Program& program, Scope* scope, Schedule schedule,
                    const ExecutorOptions& options)
     : program_(program),
       scope_(scope),
-      schedule_(std::move(schedule)),
       options_(options),
+      plans_(std::make_unique<PlanCache>(program, *scope, std::move(schedule), options_)),
       op_count_(CountOps(program)),
       block_runs_(program.block_count(), 0) {}
 
@@ -203,85 +83,14 @@ absl::StatusOr<std::unique_ptr<Executor>> Executor::Create(const Program& progra
   });
 }
 
-absl::StatusOr<Executor::PlannedRun*> Executor::FindOrPlan(absl::Span<const Feed> feeds,
-                                                           absl::Span<const std::string> fetches) {
-  // A kernel splits its work when it is planned, and so its bits depend on the threads.
-  kernels::UseThreads(options_.threads);
-  ASSIGN_OR_RETURN(std::vector<bool> phase, schedule_.PhaseOf(feeds, *scope_));
-  const auto is_planned = [](const Feed& feed, const FeedType& planned) {
-    return feed.name == planned.name && TypeOf(*feed.value) == planned.given.type &&
-           LodOf(*feed.value) == planned.given.lod;
-  };
-  const auto is_for = [&](const PlannedRun& run) {
-    const std::vector<FeedType>& planned_feeds = run.request.feeds;
-    const std::vector<std::string>& planned_fetches = run.request.fetches;
-    return phase == run.phase &&
-           std::equal(feeds.begin(), feeds.end(), planned_feeds.begin(), planned_feeds.end(),
-                      is_planned) &&
-           std::equal(fetches.begin(), fetches.end(), planned_fetches.begin(),
-                      planned_fetches.end()) &&
-           FitsScope(run);
-  };
-  for (const std::unique_ptr<PlannedRun>& run : runs_) {
-    if (!is_for(*run)) continue;
-    run->last_use = ++uses_;
-    return run.get();
-  }
-  PlanRequest request;
-  for (const Feed& feed : feeds) {
-    request.feeds.push_back({std::string(feed.name), GivenTypeOf(*feed.value)});
-  }
-  request.fetches.assign(fetches.begin(), fetches.end());
-  request.begun = schedule_.BegunIn(phase);
-  request.keeps_all = options_.check_finite;
-  request.has_constants = options_.constants != nullptr;
-  ASSIGN_OR_RETURN(std::unique_ptr<PlannedRun> run, MakeRun(std::move(request)));
-  run->phase = std::move(phase);
-  run->last_use = ++uses_;
-  if (runs_.size() == kMostPlans) {
-    runs_.erase(std::min_element(runs_.begin(), runs_.end(), [](const auto& a, const auto& b) {
-      return a->last_use < b->last_use;
-    }));
-  }
-  runs_.push_back(std::move(run));
-  return runs_.back().get();
-}
-
-absl::StatusOr<std::unique_ptr<Executor::PlannedRun>> Executor::MakeRun(PlanRequest request) {
-  const auto find_persistable = [this](absl::string_view name) {
-    const Tensor* tensor = TensorInScope(name);
-    return tensor != nullptr ? std::optional(GivenTypeOf(*tensor)) : std::nullopt;
-  };
-  ASSIGN_OR_RETURN(BatchPlan planned, PlanBatch(program_, request, find_persistable));
-  auto run =
-      std::make_unique<PlannedRun>(PlannedRun{std::move(request), {std::move(planned.rest)}});
-  if (planned.pieces) run->first.emplace(std::move(*planned.pieces));
-  if (options_.scope_is_shared) RETURN_IF_ERROR(CheckKeepsScope(run->rest.plan));
-  if (absl::Status status = GrowArena(run->arena_bytes()); !status.ok()) {
-    return AtLargestValue(run->rest.plan, status);
-  }
-  for (const Plan::Persistable& persistable : run->rest.plan.persistables) {
-    run->was_there.push_back(TensorInScope(persistable.name) != nullptr);
-  }
-  return run;
-}
-
-absl::Status Executor::GrowArena(int64_t bytes) {
-  if (bytes <= arena_bytes_) return absl::OkStatus();
-  // If there is no memory, the existing plans keep the old one.
-  ASSIGN_OR_RETURN(arena_, AllocateMemory(bytes, "intermediate values"));
-  arena_bytes_ = bytes;
-  return absl::OkStatus();
-}
-
 // Finds the memory of persistable values and of the arena, which both stay where they are from run
 // to run.
 absl::Status Executor::Bind(PlannedRun* run, NewTensors* created) {
-  if (run->scope_revision == scope_->revision() && run->arena == arena_.get()) {
+  if (run->scope_revision == scope_->revision() && run->arena == plans_->arena()) {
     return absl::OkStatus();
   }
   PlacedPlan& rest = run->rest;
-  rest.PlaceIn(arena_.get());
+  rest.PlaceIn(plans_->arena());
   run->to_cut_anew.clear();
   for (const Plan::Persistable& persistable : rest.plan.persistables) {
     uint8_t*& address = rest.addresses[persistable.buffer.index];
@@ -306,7 +115,7 @@ absl::Status Executor::Bind(PlannedRun* run, NewTensors* created) {
   if (is_scope_new) RETURN_IF_ERROR(ComputeConstants(&rest));
   if (run->first) {
     PlacedPlan& piece = run->first->placed;
-    piece.PlaceIn(arena_.get() + rest.plan.arena_bytes);
+    piece.PlaceIn(plans_->arena() + rest.plan.arena_bytes);
     // Its steps only read them.
     for (const Plan::Persistable& persistable : piece.plan.persistables) {
       Scope::Value* const value = scope_->FindOrNull(persistable.name);
@@ -316,7 +125,7 @@ absl::Status Executor::Bind(PlannedRun* run, NewTensors* created) {
     if (is_scope_new) RETURN_IF_ERROR(ComputeConstants(&piece));
   }
   run->scope_revision = created->empty() ? std::optional(scope_->revision()) : std::nullopt;
-  run->arena = arena_.get();
+  run->arena = plans_->arena();
   return absl::OkStatus();
 }
 
@@ -401,7 +210,7 @@ absl::Status Executor::RunUnguarded(absl::Span<const Feed> feeds,
   for (const Feed& feed : feeds) {
     RETURN_IF_ERROR(CheckGiven(feed.name, *feed.value, options_.check_finite));
   }
-  ASSIGN_OR_RETURN(PlannedRun * run, FindOrPlan(feeds, fetches));
+  ASSIGN_OR_RETURN(PlannedRun * run, plans_->FindOrPlan(feeds, fetches));
   NewTensors created;
   RETURN_IF_ERROR(Bind(run, &created));
   for (const Plan::Binding& binding : run->rest.plan.feeds) {
@@ -414,8 +223,7 @@ absl::Status Executor::RunUnguarded(absl::Span<const Feed> feeds,
   LoopBound loops(options_.max_iterations);
   const RunState state{
       options_.seed, step, options_.check_finite, op_count_, absl::MakeSpan(block_runs_), &loops};
-  if (run->first) RETURN_IF_ERROR(RunPieces(run, state));
-  RETURN_IF_ERROR(RunPlaced(&run->rest, state));
+  RETURN_IF_ERROR(RunAllSteps(state, options_.profile, run));
   const absl::Status status = Fetch(*run, fetched);
   for (auto& [name, tensor] : created) scope_->Set(name, std::move(tensor));
   // Set again, so that the plans for the previous offsets do not appear to fit.
@@ -427,34 +235,9 @@ absl::Status Executor::RunUnguarded(absl::Span<const Feed> feeds,
   return status;
 }
 
-absl::Status Executor::RunPlaced(PlacedPlan* placed, const RunState& state) {
-  const StepContext context(placed->addresses, state);
-  ++placed->times.runs;
-  for (size_t i = 0; i < placed->plan.steps.size(); ++i) {
-    const auto begin = options_.profile ? Clock::now() : Clock::time_point();
-    RETURN_IF_ERROR(RunStep(placed->plan, placed->plan.steps[i], context));
-    if (options_.profile) {
-      placed->times.seconds[i] += std::chrono::duration<double>(Clock::now() - begin).count();
-    }
-  }
-  return absl::OkStatus();
-}
-
-absl::Status Executor::RunPieces(PlannedRun* run, const RunState& state) {
-  auto& [piece, count, parts] = *run->first;
-  for (int64_t i = 0; i < count; ++i) {
-    for (const Buffer part : parts) {
-      piece.addresses[part.index] =
-          run->rest.addresses[part.index] + i * piece.plan.buffers[part.index].bytes();
-    }
-    RETURN_IF_ERROR(RunPlaced(&piece, state));
-  }
-  return absl::OkStatus();
-}
-
 std::string Executor::PlanText() const {
   std::string text;
-  for (const std::unique_ptr<PlannedRun>& run : runs_) {
+  for (const std::unique_ptr<PlannedRun>& run : plans_->runs()) {
     if (run->first) {
       absl::StrAppend(&text, "for each of ", run->first->count, " pieces of the batch\n",
                       executor::PlanText(run->first->placed.plan), "then\n");
@@ -468,7 +251,7 @@ std::string Executor::ProfileText() const {
   if (!options_.profile) return "";
   const kernels::Peaks peaks = kernels::MeasurePeaks();
   std::string text;
-  for (const std::unique_ptr<PlannedRun>& run : runs_) {
+  for (const std::unique_ptr<PlannedRun>& run : plans_->runs()) {
     if (run->rest.times.runs == 0) continue;
     if (run->first) {
       const PlacedPlan& piece = run->first->placed;
@@ -483,7 +266,7 @@ std::string Executor::ProfileText() const {
 absl::StatusOr<const Plan*> Executor::PlanOf(absl::Span<const Feed> feeds,
                                              absl::Span<const std::string> fetches) {
   return GuardedCall("a plan", [&]() -> absl::StatusOr<const Plan*> {
-    ASSIGN_OR_RETURN(const PlannedRun* run, FindOrPlan(feeds, fetches));
+    ASSIGN_OR_RETURN(const PlannedRun* run, plans_->FindOrPlan(feeds, fetches));
     return &run->rest.plan;
   });
 }
@@ -491,7 +274,7 @@ absl::StatusOr<const Plan*> Executor::PlanOf(absl::Span<const Feed> feeds,
 absl::StatusOr<double> Executor::BytesMovedBy(absl::Span<const Feed> feeds,
                                               absl::Span<const std::string> fetches) {
   return GuardedCall("a plan", [&]() -> absl::StatusOr<double> {
-    ASSIGN_OR_RETURN(const PlannedRun* run, FindOrPlan(feeds, fetches));
+    ASSIGN_OR_RETURN(const PlannedRun* run, plans_->FindOrPlan(feeds, fetches));
     const PlannedRun::First* const first = run->first ? &*run->first : nullptr;
     const double of_pieces =
         first != nullptr ? static_cast<double>(first->count) * BytesMoved(first->placed.plan) : 0;

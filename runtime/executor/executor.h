@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,14 +18,16 @@
 #include "runtime/backend.h"
 #include "runtime/executor/constants.h"
 #include "runtime/executor/plan.h"
-#include "runtime/executor/planner.h"
 #include "runtime/executor/schedule.h"
 #include "runtime/loop_bound.h"
-#include "runtime/memory.h"
 #include "runtime/scope.h"
 #include "runtime/tensor.h"
 
 namespace fixpoint::executor {
+
+class PlanCache;
+struct PlacedPlan;
+struct PlannedRun;
 
 struct ExecutorOptions {
   // The seed of random ops whose own seed is 0.
@@ -83,37 +84,22 @@ class Executor final : public Backend {
                                       absl::Span<const std::string> fetches);
 
  private:
-  struct PlacedPlan;
-  struct PlannedRun;
-
   Executor(const Program& program, Scope* scope, Schedule schedule, const ExecutorOptions& options);
 
   absl::Status RunUnguarded(absl::Span<const Feed> feeds, absl::Span<const std::string> fetches,
                             uint32_t step, std::vector<Tensor>* fetched);
-  absl::StatusOr<PlannedRun*> FindOrPlan(absl::Span<const Feed> feeds,
-                                         absl::Span<const std::string> fetches);
-  absl::StatusOr<std::unique_ptr<PlannedRun>> MakeRun(PlanRequest request);
   // What the plan writes and the scope lacks, which is moved to it when the run has ended.
   using NewTensors = std::vector<std::pair<std::string, Tensor>>;
   absl::Status Bind(PlannedRun* planned, NewTensors* created);
   absl::Status ComputeConstants(PlacedPlan* placed);
-  bool FitsScope(const PlannedRun& planned) const;
-  const Tensor* TensorInScope(absl::string_view name) const;
-  absl::Status GrowArena(int64_t bytes);
-  absl::Status RunPlaced(PlacedPlan* placed, const RunState& state);
-  absl::Status RunPieces(PlannedRun* planned, const RunState& state);
   absl::Status Fetch(const PlannedRun& planned, std::vector<Tensor>* fetched) const;
 
   const Program& program_;
   Scope* scope_;
-  const Schedule schedule_;
   const ExecutorOptions options_;
+  const std::unique_ptr<PlanCache> plans_;
   const uint32_t op_count_;
   std::vector<uint32_t> block_runs_;  // RunState
-  std::vector<std::unique_ptr<PlannedRun>> runs_;
-  uint64_t uses_ = 0;
-  Memory arena_;
-  int64_t arena_bytes_ = 0;
 };
 
 }  // namespace fixpoint::executor

@@ -33,12 +33,6 @@ absl::Status CheckFinite(const Plan& plan, const Step& step, const StepContext& 
   return absl::OkStatus();
 }
 
-// An error of a step. A step for the run itself has no op.
-absl::Status AtStep(const Step& step, const absl::Status& status) {
-  const std::string place = step.op != nullptr ? Describe(*step.op) : step.name;
-  return AtPlace(place, status);
-}
-
 std::string PlaceText(const BufferInfo& info) {
   switch (info.place) {
     case BufferInfo::Place::kScope:
@@ -104,6 +98,10 @@ int64_t TensorType::size() const {
 
 int64_t BufferInfo::bytes() const {
   return type.size() * static_cast<int64_t>(ElementSize(type.dtype));
+}
+
+absl::Status AtStep(const Step& step, const absl::Status& status) {
+  return AtPlace(step.op != nullptr ? Describe(*step.op) : step.name, status);
 }
 
 absl::Status RunStep(const Plan& plan, const Step& step, const StepContext& run) {

@@ -176,6 +176,9 @@ struct Plan {
 // Completes the addresses of buffers: those of kScope that lie in persistables' tensors.
 void AddressInTensors(const Plan& plan, absl::Span<uint8_t*> addresses);
 
+// An error of a step, with the op for which it runs or its own name.
+absl::Status AtStep(const Step& step, const absl::Status& status);
+
 // Runs the steps in order. Error: that of a step, prefixed with its op; an exception of a step
 // becomes one (runtime/guarded_call.h).
 absl::Status RunSteps(const Plan& plan, const StepContext& run);

@@ -38,7 +38,7 @@ constexpr char kB[] = "epilogue_b";
 // What a stage subtracts from codes has to be a code.
 absl::Status CheckZeroPoint(const EpilogueStage& stage) {
   if (!stage.is_of_codes()) return absl::OkStatus();
-  const CodeRange codes = CodesOfByte(stage.kind == Kind::kAddUint8);
+  const CodeRange codes = CodesOfByte(stage.is_of_unsigned_codes());
   if (IsCode(stage.b, codes)) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("the zero point of ", std::string(StageName(stage.kind)), " is ", stage.b,

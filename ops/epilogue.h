@@ -38,9 +38,15 @@ struct EpilogueStage {
   bool is_of_channels() const {
     return kind == Kind::kAddChannel || kind == Kind::kMultiplyChannel;
   }
-  bool is_of_codes() const { return kind == Kind::kAddInt8 || kind == Kind::kAddUint8; }
+  bool is_of_codes() const { return kind == Kind::kAddInt8 || is_of_unsigned_codes(); }
+  bool is_of_unsigned_codes() const { return kind == Kind::kAddUint8; }
   bool has_operand() const {
     return is_of_channels() || kind == Kind::kAddElement || is_of_codes();
+  }
+
+  // The stage that adds codes.
+  static EpilogueStage AddCodes(bool is_unsigned, float step, float zero_point) {
+    return {is_unsigned ? Kind::kAddUint8 : Kind::kAddInt8, step, zero_point};
   }
 
   friend bool operator==(const EpilogueStage& x, const EpilogueStage& y) {

@@ -14,6 +14,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "ops/code_dtype.h"
 #include "ops/code_ops.h"
 #include "ops/dims.h"
 #include "ops/op_form.h"
@@ -76,8 +77,6 @@ void CompareElements(absl::Span<const T> values, absl::Span<const T> others, int
     compared->noise += std::isfinite(noise) ? noise * noise : kInfinity;
   }
 }
-
-bool IsCodes(VarType::Type dtype) { return dtype == VarType::INT8 || dtype == VarType::UINT8; }
 
 // Codes as the floats in which a simulation holds them.
 Tensor AsNumbers(const Tensor& codes) {
@@ -183,7 +182,7 @@ absl::StatusOr<Tensor> AsDeclared(const Tensor& tensor, const Variable& variable
   if (tensor.dtype() == VarType::FP32 && declared == VarType::UINT8) {
     return AsCodes<uint8_t>(tensor);
   }
-  if (IsCodes(tensor.dtype()) && declared == VarType::FP32) return AsNumbers(tensor);
+  if (IsCodeDtype(tensor.dtype()) && declared == VarType::FP32) return AsNumbers(tensor);
   return tensor.Clone();
 }
 
@@ -277,8 +276,8 @@ double ComparedVariable::SignalToNoise() const {
 absl::Status CompareTensors(const Tensor& tensor, const Tensor& other, int64_t run,
                             ComparedVariable* compared) {
   const bool same_type = tensor.dtype() == other.dtype();
-  const bool codes = (IsCodes(tensor.dtype()) && other.dtype() == VarType::FP32) ||
-                     (IsCodes(other.dtype()) && tensor.dtype() == VarType::FP32);
+  const bool codes = (IsCodeDtype(tensor.dtype()) && other.dtype() == VarType::FP32) ||
+                     (IsCodeDtype(other.dtype()) && tensor.dtype() == VarType::FP32);
   if (tensor.dims() != other.dims() || !(same_type || codes)) {
     return absl::InvalidArgumentError(
         absl::StrCat("is ", Described(tensor), " in one program and ", Described(other),
@@ -287,10 +286,10 @@ absl::Status CompareTensors(const Tensor& tensor, const Tensor& other, int64_t r
   }
   if (codes) {
     compared->unit = DifferenceUnit::kSteps;
-    const Tensor numbers = AsNumbers(IsCodes(tensor.dtype()) ? tensor : other);
-    CompareElements<float>(IsCodes(tensor.dtype()) ? numbers.data<float>() : tensor.data<float>(),
-                           IsCodes(other.dtype()) ? numbers.data<float>() : other.data<float>(),
-                           run, compared);
+    const Tensor numbers = AsNumbers(IsCodeDtype(tensor.dtype()) ? tensor : other);
+    CompareElements<float>(
+        IsCodeDtype(tensor.dtype()) ? numbers.data<float>() : tensor.data<float>(),
+        IsCodeDtype(other.dtype()) ? numbers.data<float>() : other.data<float>(), run, compared);
     return absl::OkStatus();
   }
   const auto compare = [&](auto type) {

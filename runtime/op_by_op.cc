@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "ops/code_dtype.h"
 #include "proto/program/rewriter.h"
 
 namespace fixpoint {
@@ -21,8 +22,7 @@ bool IsPlainTensor(const Variable* variable) {
 bool HoldsNumbersOrCodes(const Variable& variable) {
   const VarType::TensorDesc* const tensor = variable.tensor();
   return tensor != nullptr &&
-         (tensor->data_type() == VarType::FP32 || tensor->data_type() == VarType::INT8 ||
-          tensor->data_type() == VarType::UINT8);
+         (tensor->data_type() == VarType::FP32 || IsCodeDtype(tensor->data_type()));
 }
 
 }  // namespace

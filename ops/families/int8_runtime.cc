@@ -1,6 +1,7 @@
 // The reference's ops between float and integer tensors that oneDNN runs. Scale is 1 / step here:
 // code = round(x * Scale) + Shift.
 
+#include "ops/code_dtype.h"
 #include "ops/infer.h"
 #include "ops/op_schema_builder.h"
 
@@ -10,7 +11,7 @@ namespace {
 absl::Status InferQuantize(InferContext& op) {
   TensorInfo output = op.Input("Input");
   const bool shifted = op.era() == Era::kPaddle2 && op.Float("Shift") != 0;
-  output.dtype = op.Bool("is_negative_input") && !shifted ? VarType::INT8 : VarType::UINT8;
+  output.dtype = CodeDtype(!op.Bool("is_negative_input") || shifted);
   if (op.era() == Era::kPaddle2 && op.Bool("bfloat16")) output.dtype = VarType::BF16;
   op.SetOutputLike("Output", output);
   return absl::OkStatus();

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ops/code_dtype.h"
 #include "ops/code_range.h"
 #include "ops/epilogue.h"
 #include "ops/infer.h"
@@ -17,11 +18,11 @@ namespace {
 
 absl::Status CheckStored(InferContext& op, DataType dtype) {
   if (dtype == VarType::FP32) return absl::OkStatus();
-  if (dtype != VarType::INT8 && dtype != VarType::UINT8) {
+  if (!IsCodeDtype(dtype)) {
     return absl::InvalidArgumentError(
         absl::StrCat("out_dtype is ", static_cast<int>(dtype), "; want FP32, INT8 or UINT8"));
   }
-  const CodeRange codes = CodesOfByte(dtype == VarType::UINT8);
+  const CodeRange codes = CodesOfDtype(dtype);
   const int64_t code = op.Int("out_largest_code");
   if (code < 1 || code > codes.largest) {
     return absl::InvalidArgumentError(

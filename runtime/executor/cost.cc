@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "ops/code_dtype.h"
 #include "runtime/kernels/machine.h"
 
 namespace fixpoint::executor {
@@ -11,8 +12,7 @@ namespace {
 // The type of its first input: the packed weights come after it.
 bool ReadsCodes(const Plan& plan, const Step& step) {
   if (step.reads.empty()) return false;
-  const VarType::Type dtype = plan.buffers[step.reads.front().index].type.dtype;
-  return dtype == VarType::INT8 || dtype == VarType::UINT8;
+  return IsCodeDtype(plan.buffers[step.reads.front().index].type.dtype);
 }
 
 }  // namespace

@@ -290,7 +290,7 @@ absl::StatusOr<std::optional<Codes>> PlanBuilder::ReadCodes(const Value& value, 
   Codes& codes = *planned.codes;
   if (codes.layout != layout && !LieAlike(planned.type.dims)) {
     TensorType type = planned.type;
-    type.dtype = codes.type == kernels::CodeType::kInt8 ? VarType::INT8 : VarType::UINT8;
+    type.dtype = codes.dtype();
     Buffer converted;
     RETURN_IF_ERROR(ConvertLayout(info(codes.codes).name, type, codes.codes, layout, &converted));
     codes.codes = converted;

@@ -18,6 +18,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "ops/code_dtype.h"
 #include "ops/quant_math.h"
 #include "proto/program/program_fwd.h"
 #include "runtime/executor/arena.h"
@@ -26,6 +27,13 @@
 #include "runtime/kernels/integer_sums.h"
 
 namespace fixpoint::executor {
+
+// The type of codes of 8 bits, as kernels and as tensors know it.
+inline kernels::CodeType CodeTypeOf(bool is_unsigned) {
+  return is_unsigned ? kernels::CodeType::kUint8 : kernels::CodeType::kInt8;
+}
+inline bool IsUnsigned(kernels::CodeType type) { return type == kernels::CodeType::kUint8; }
+inline VarType::Type DtypeOf(kernels::CodeType type) { return CodeDtype(IsUnsigned(type)); }
 
 // A value as integers: 8 bits each, with the ranges that the largest code stands for.
 struct Codes {
@@ -39,6 +47,8 @@ struct Codes {
   std::optional<int> channel_axis;  // nothing: one range
   Layout layout = Layout::kRowMajor;
 
+  // Of the tensor that holds them.
+  VarType::Type dtype() const { return DtypeOf(type); }
   kernels::InputCoding coding() const { return {type, zero_point.has_value()}; }
   // The scalars that steps read when they compute on codes with one range.
   std::vector<Buffer> buffers() const {

@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "ops/code_dtype.h"
 #include "ops/code_ops.h"
 #include "ops/epilogue.h"
 #include "ops/op_schema.h"
@@ -165,7 +166,7 @@ class Check {
     const std::optional<CodesRead> read = portable_codes_.FindRead(input);
     if (given == nullptr || given->tensor() == nullptr || !read) return std::nullopt;
     const VarType::Type dtype = given->tensor()->data_type();
-    if (dtype != VarType::INT8 && dtype != VarType::UINT8) return std::nullopt;
+    if (!IsCodeDtype(dtype)) return std::nullopt;
     return CodesWritten{{dtype, read->range, read->largest_code, read->zero_point}, std::nullopt};
   }
 
@@ -224,8 +225,7 @@ class Check {
       if (!stage.has_operand() || index == operands.size()) continue;
       const Argument& operand = *operands[index++];
       if (!stage.is_of_codes()) continue;
-      const VarType::Type dtype =
-          stage.kind == EpilogueStage::Kind::kAddUint8 ? VarType::UINT8 : VarType::INT8;
+      const VarType::Type dtype = CodeDtype(stage.is_of_unsigned_codes());
       const std::optional<CodesWritten> codes = CodesIn(operand);
       if (!codes || codes->type.dtype != dtype) {
         Violated(4, Describe(op), " adds \"", operand.name(), "\" as ", VarType::Type_Name(dtype),

@@ -2,6 +2,7 @@
 
 #include <variant>
 
+#include "ops/code_dtype.h"
 #include "ops/code_ops.h"
 #include "ops/codes/held_codes.h"
 #include "ops/op_schema.h"
@@ -117,16 +118,14 @@ std::optional<CodesWritten> PortableCodes::FindWritten(const Op& op) const {
   if (!scale) return std::nullopt;
   if (!read->scales_are_steps) {
     const CodeRange codes = CodesHeldOf(*read, /*is_never_negative=*/true).value_or(read->codes);
-    return CodesWritten{
-        {codes.is_unsigned ? VarType::UINT8 : VarType::INT8, *scale, codes.largest, 0},
-        MultiplierOfCodes(*scale, codes.largest, codes.rounding)};
+    return CodesWritten{{CodeDtype(codes.is_unsigned), *scale, codes.largest, 0},
+                        MultiplierOfCodes(*scale, codes.largest, codes.rounding)};
   }
   const std::optional<float> zero_point = FindNumber(read->zero_point);
   if (!zero_point) return std::nullopt;
   const CodeRange& codes = read->codes;
-  return CodesWritten{{codes.is_unsigned ? VarType::UINT8 : VarType::INT8,
-                       *scale * static_cast<float>(codes.largest), codes.largest,
-                       static_cast<int32_t>(*zero_point)},
+  return CodesWritten{{CodeDtype(codes.is_unsigned), *scale * static_cast<float>(codes.largest),
+                       codes.largest, static_cast<int32_t>(*zero_point)},
                       1 / *scale};
 }
 

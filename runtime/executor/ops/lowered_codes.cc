@@ -3,6 +3,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "ops/code_dtype.h"
 #include "ops/code_range.h"
 #include "proto/program/type_names.h"
 
@@ -13,21 +14,16 @@ using kernels::Output;
 using kernels::OutputType;
 
 absl::StatusOr<CodeType> CodeTypeOf(const OpPlanner& op, absl::string_view slot) {
-  switch (op.InputType(slot).dtype) {
-    case VarType::INT8:
-      return CodeType::kInt8;
-    case VarType::UINT8:
-      return CodeType::kUint8;
-    default:
-      return absl::UnimplementedError(
-          absl::StrCat(slot, " is ", TypeName(op.InputType(slot).dtype), "; want codes, i8 or u8"));
-  }
+  const VarType::Type dtype = op.InputType(slot).dtype;
+  if (IsCodeDtype(dtype)) return CodeTypeOf(dtype == VarType::UINT8);
+  return absl::UnimplementedError(
+      absl::StrCat(slot, " is ", TypeName(dtype), "; want codes, i8 or u8"));
 }
 
 absl::StatusOr<int32_t> ZeroPointOf(const OpPlanner& op, absl::string_view attribute,
                                     CodeType type) {
   const int64_t zero_point = op.attributes().Int(attribute);
-  const CodeRange codes = CodesOfByte(type == CodeType::kUint8);
+  const CodeRange codes = CodesOfByte(IsUnsigned(type));
   if (IsCode(zero_point, codes)) return static_cast<int32_t>(zero_point);
   return absl::InvalidArgumentError(absl::StrCat(std::string(attribute), " is ", zero_point,
                                                  "; want a code, ", codes.smallest, " to ",
@@ -54,7 +50,7 @@ Output OutputOf(const StepContext& run, Buffer buffer, OutputType type) {
 
 void AddCodes(const EpilogueStage& stage, absl::Span<const uint8_t> codes,
               absl::Span<const float> x, absl::Span<float> out) {
-  if (stage.kind == EpilogueStage::Kind::kAddUint8) {
+  if (stage.is_of_unsigned_codes()) {
     kernels::AddCodes(x, codes, stage.a, stage.b, out);
   } else {
     const auto* const data = reinterpret_cast<const int8_t*>(codes.data());

@@ -23,7 +23,7 @@ absl::Status PlanQuantize(OpPlanner& op) {
   if (output_type == OutputType::kFloat) {
     return absl::InvalidArgumentError("out_dtype is FP32; want INT8 or UINT8");
   }
-  const CodeType code_type = output_type == OutputType::kInt8 ? CodeType::kInt8 : CodeType::kUint8;
+  const CodeType code_type = CodeTypeOf(type.dtype == VarType::UINT8);
   ASSIGN_OR_RETURN(const int32_t zero_point, ZeroPointOf(op, "out_zero_point", code_type));
   const kernels::CodeConversion conversion = {
       op.Number("multiplier"), static_cast<float>(op.attributes().Int("smallest_code")),
@@ -85,9 +85,9 @@ absl::Status PlanAdd(OpPlanner& op) {
   RETURN_IF_ERROR(op.CheckDims("Y", op.InputDims("X")));
   ASSIGN_OR_RETURN(const int32_t largest_code, LargestCodeOf(op));
   ASSIGN_OR_RETURN(const int32_t zero_point, ZeroPointOf(op, "zero_point", code_type));
-  const EpilogueStage stage = {
-      code_type == CodeType::kInt8 ? EpilogueStage::Kind::kAddInt8 : EpilogueStage::Kind::kAddUint8,
-      StepOf(op.Number("range"), largest_code), static_cast<float>(zero_point)};
+  const EpilogueStage stage =
+      EpilogueStage::AddCodes(IsUnsigned(code_type), StepOf(op.Number("range"), largest_code),
+                              static_cast<float>(zero_point));
   const Layout layout = op.InputLayout("X");
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", layout));
   ASSIGN_OR_RETURN(const Buffer codes, op.Read("Y", op.InputType("Y").dtype, layout));

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ops/bias_codes.h"
+#include "ops/code_dtype.h"
 #include "ops/epilogue.h"
 #include "proto/base/status_macros.h"
 #include "runtime/executor/op_plans.h"
@@ -93,9 +94,8 @@ absl::StatusOr<StageOperands> ReadOperands(OpPlanner& op, const Epilogue& epilog
     }
     if (stage.is_of_codes()) {
       if (operands.codes) return absl::UnimplementedError("codes are added twice; want once");
-      const VarType::Type dtype =
-          stage.kind == EpilogueStage::Kind::kAddUint8 ? VarType::UINT8 : VarType::INT8;
-      ASSIGN_OR_RETURN(operands.codes, op.Read("Operands", dtype, sums.layout, index));
+      ASSIGN_OR_RETURN(operands.codes, op.Read("Operands", CodeDtype(stage.is_of_unsigned_codes()),
+                                               sums.layout, index));
     } else {
       const Layout layout = stage.is_of_channels() ? Layout::kRowMajor : sums.layout;
       ASSIGN_OR_RETURN(operands.numbers.back(), op.ReadFloats("Operands", layout, index));
@@ -198,7 +198,7 @@ struct ChannelOperands {
   int64_t largest_bias = 0;       // beside sums of weights with zero points
 
   // Whether weights have a zero point other than the signed code 0.
-  bool has_one_offset() const { return weight_zero_point != 0 || weight_type == CodeType::kUint8; }
+  bool has_one_offset() const { return weight_zero_point != 0 || IsUnsigned(weight_type); }
 
   static absl::StatusOr<ChannelOperands> Read(OpPlanner& op, const Sums& sums, CodeType inputs) {
     ChannelOperands read;
@@ -255,9 +255,7 @@ struct ChannelOperands {
 
 absl::StatusOr<SignedWeights> ReadWeights(OpPlanner& op, const Sums& sums,
                                           const ChannelOperands& channels) {
-  const bool is_unsigned = channels.weight_type == CodeType::kUint8;
-  ASSIGN_OR_RETURN(const Buffer codes,
-                   op.Read(sums.weight_slot, is_unsigned ? VarType::UINT8 : VarType::INT8));
+  ASSIGN_OR_RETURN(const Buffer codes, op.Read(sums.weight_slot, DtypeOf(channels.weight_type)));
   if (!channels.has_one_offset()) return SignedWeights{codes, channels.offsets};
   const auto zero_point = static_cast<float>(channels.weight_zero_point);
   return AddSignedWeights(

@@ -49,9 +49,7 @@ void AddNormalizedCodes(OpPlanner& op, const NormalizedValue& y, const CodeRange
 
 }  // namespace
 
-kernels::CodeType TypeOf(const CodeRange& held) {
-  return held.is_unsigned ? kernels::CodeType::kUint8 : kernels::CodeType::kInt8;
-}
+kernels::CodeType TypeOf(const CodeRange& held) { return CodeTypeOf(held.is_unsigned); }
 
 absl::StatusOr<CodeOp> CodeOpOf(const OpPlanner& op) {
   RETURN_IF_ERROR(ReadCodeRange(op.attributes().op(), op.era(), kLeastBitsOfOps).status());
@@ -117,10 +115,8 @@ absl::Status AddQuantize(OpPlanner& op, const CodeOp& quantize, Buffer ranges) {
   codes.channel_axis = quantize.axis;
   codes.layout = view.layout;
   const TensorType type = op.InputType("X");
-  const VarType::Type dtype =
-      codes.type == kernels::CodeType::kInt8 ? VarType::INT8 : VarType::UINT8;
   codes.codes = op.builder().NewBuffer(absl::StrCat(op.OutputName(output), " as codes"),
-                                       {dtype, type.dims}, view.layout);
+                                       {codes.dtype(), type.dims}, view.layout);
   const NormalizedValue* normalized = FindNormalized(op.builder(), op.InputValue("X"));
   if (normalized != nullptr && !quantize.axis) {
     AddNormalizedCodes(op, *normalized, coding, codes);

@@ -9,7 +9,7 @@ SignedWeights AddSignedWeights(OpPlanner& op, Buffer codes, kernels::CodeType ty
                                std::vector<Buffer> reads,
                                std::function<float(const StepContext&)> zero_point,
                                int64_t channels) {
-  const bool is_unsigned = type == kernels::CodeType::kUint8;
+  const bool is_unsigned = IsUnsigned(type);
   const Buffer zero_points = op.Scratch("zero points", VarType::INT32, channels);
   const Buffer made = is_unsigned ? op.Scratch("signed codes", VarType::INT8, codes.size) : codes;
   reads.insert(reads.begin(), codes);

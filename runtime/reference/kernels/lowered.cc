@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/bias_codes.h"
+#include "ops/code_dtype.h"
 #include "ops/epilogue.h"
 #include "ops/quant_math.h"
 #include "proto/base/status_macros.h"
@@ -145,7 +146,7 @@ absl::StatusOr<float> ZeroPointOf(const OpRun& op, absl::string_view attribute,
 
 absl::Status CheckCodes(const OpRun& op, absl::string_view slot) {
   const VarType::Type dtype = op.Input(slot).dtype;
-  if (dtype == VarType::INT8 || dtype == VarType::UINT8) return absl::OkStatus();
+  if (IsCodeDtype(dtype)) return absl::OkStatus();
   return absl::UnimplementedError(absl::StrCat(slot, " is no codes; want i8 or u8"));
 }
 

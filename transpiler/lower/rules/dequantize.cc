@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "ops/code_dtype.h"
 #include "ops/code_ops.h"
 #include "ops/code_range.h"
 #include "ops/codes/integer_reasons.h"
@@ -30,7 +31,7 @@ namespace {
 // Whether a tensor holds one number, which is a code of that type.
 bool HoldsCode(const Tensor& tensor, VarType::Type dtype) {
   return tensor.dtype() == VarType::FP32 && tensor.size() == 1 &&
-         IsCode(tensor.data<float>()[0], CodesOfByte(dtype == VarType::UINT8));
+         IsCode(tensor.data<float>()[0], CodesOfDtype(dtype));
 }
 
 class DequantizeRule final : public LoweringRule {
@@ -54,9 +55,8 @@ class DequantizeRule final : public LoweringRule {
     if (x->value() == nullptr) return IntegerReason::kAttributes;
     const VarType::TensorDesc* const codes = x->variable()->tensor();
     // A variable that is kept from run to run stays as it is.
-    const bool is_integers =
-        x->value()->op() != nullptr && !x->variable()->persistable() && codes != nullptr &&
-        (codes->data_type() == VarType::INT8 || codes->data_type() == VarType::UINT8);
+    const bool is_integers = x->value()->op() != nullptr && !x->variable()->persistable() &&
+                             codes != nullptr && IsCodeDtype(codes->data_type());
     if (!is_integers) return IntegerReason::kAtEdge;
     if (!lowering.DequantizesTensor(op)) return IntegerReason::kAttributes;
     ASSIGN_OR_RETURN(const Tensor* range, lowering.FindParameter(*read->scale));

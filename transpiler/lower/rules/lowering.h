@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "ops/code_dtype.h"
 #include "ops/code_ops.h"
 #include "ops/codes/coded_product.h"
 #include "ops/codes/folded_ops.h"
@@ -59,8 +60,7 @@ struct ActivationCodes {
   bool is_unsigned = false;
 
   CodeType type() const {
-    return {is_unsigned ? VarType::UINT8 : VarType::INT8, range, largest_code,
-            zero_point.value_or(0)};
+    return {CodeDtype(is_unsigned), range, largest_code, zero_point.value_or(0)};
   }
   float step() const { return StepOf(range, largest_code); }
   OperandCodes form() const { return {is_unsigned, zero_point.has_value(), std::nullopt, false}; }

@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "ops/code_dtype.h"
 #include "ops/code_ops.h"
 #include "ops/code_range.h"
 #include "ops/codes/declared_facts.h"
@@ -53,7 +54,7 @@ Epilogue StagesOf(const Quantization& quantization) {
     stages.push_back({Kind::kRound});
     stages.push_back({Kind::kAdd, static_cast<float>(type.zero_point)});
   }
-  const CodeRange all = CodesOfByte(type.dtype == VarType::UINT8);
+  const CodeRange all = CodesOfDtype(type.dtype);
   // What integers of 8 bits do by themselves is not said.
   if (quantization.smallest_code != all.smallest || type.largest_code != all.largest) {
     stages.push_back({Kind::kClip, static_cast<float>(quantization.smallest_code),
@@ -93,7 +94,7 @@ absl::StatusOr<std::optional<Quantization>> QuantizationBySteps(const Op& op, co
                      *zero_point, "; want a code, ", codes.smallest, " to ", codes.largest));
   }
   Quantization found;
-  found.type.dtype = codes.is_unsigned ? VarType::UINT8 : VarType::INT8;
+  found.type.dtype = CodeDtype(codes.is_unsigned);
   found.type.range = *step * static_cast<float>(codes.largest);
   found.type.largest_code = codes.largest;
   found.type.zero_point = static_cast<int32_t>(*zero_point);
@@ -123,7 +124,7 @@ absl::StatusOr<std::optional<Quantization>> QuantizationByRange(const Op& op, co
   if (!held) return std::nullopt;
   const CodeRange& codes = *held;
   Quantization found;
-  found.type.dtype = codes.is_unsigned ? VarType::UINT8 : VarType::INT8;
+  found.type.dtype = CodeDtype(codes.is_unsigned);
   found.type.range = *range;
   found.type.largest_code = codes.largest;
   found.multiplier = MultiplierOfCodes(*range, codes.largest, codes.rounding);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "ops/code_dtype.h"
 #include "ops/code_range.h"
 #include "ops/op_traits.h"
 #include "ops/quant_math.h"
@@ -103,7 +104,7 @@ absl::Status StoreInTable(const Op& table, absl::string_view codes,
 
 bool GivesSameCodes(const ActivationCodes& from, const Quantization& quantization) {
   const CodeType& to = quantization.type;
-  if (from.is_unsigned != (to.dtype == VarType::UINT8) || from.range != to.range ||
+  if (CodeDtype(from.is_unsigned) != to.dtype || from.range != to.range ||
       from.largest_code != to.largest_code) {
     return false;
   }

@@ -101,9 +101,7 @@ absl::StatusOr<double> ReadLargestCode(const OpDesc& op, Era era, double otherwi
   return LargestCode(bits);
 }
 
-bool IsStepOfPortable(const Op& op) {
-  return op.Input("ZeroPoint") != nullptr || op.Input("InZeroPoint") != nullptr;
-}
+bool IsStepOfPortable(const Op& op) { return FindCodeArguments(op).zero_point != nullptr; }
 
 std::vector<std::string> StepsOfPortable(QuantOp kind) {
   std::vector<std::string> types;
@@ -113,6 +111,12 @@ std::vector<std::string> StepsOfPortable(QuantOp kind) {
     if (schema->quant_op() == kind && has_zero_point) types.push_back(schema->type());
   }
   return types;
+}
+
+CodeArguments FindCodeArguments(const Op& op) {
+  return {op.Input("X"), FindOutput(op, {"Y", "Out"}),
+          FindInput(op, {"Scale", "InScale", "Scales"}),
+          FindInput(op, {"ZeroPoint", "InZeroPoint"})};
 }
 
 std::optional<CodeOp> ReadCodeOp(const Op& op, Era era, int least_bits) {
@@ -125,10 +129,11 @@ std::optional<CodeOp> ReadCodeOp(const Op& op, Era era, int least_bits) {
   const bool is_dequantize = schema->quant_op() == QuantOp::kDequantize;
   CodeOp read;
   read.kind = schema->quant_op();
-  read.input = op.Input("X");
-  read.output = FindOutput(op, {"Y", "Out"});
-  read.scale = FindInput(op, {"Scale", "InScale", "Scales"});
-  read.zero_point = FindInput(op, {"ZeroPoint", "InZeroPoint"});
+  const CodeArguments arguments = FindCodeArguments(op);
+  read.input = arguments.input;
+  read.output = arguments.output;
+  read.scale = arguments.scale;
+  read.zero_point = arguments.zero_point;
   read.scales_are_steps = schema->traits().scales_are_steps;
   read.only_observes = ReadBool(desc, era, "only_observer", false);
   const bool has_found = schema->FindOutput("OutScale", era) != nullptr ||

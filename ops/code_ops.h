@@ -30,6 +30,19 @@
 
 namespace fixpoint {
 
+// The ops between floats and codes of portable programs, which belong to no quantizer.
+inline constexpr char kQuantizeLinear[] = "quantize_linear";
+inline constexpr char kDequantizeLinear[] = "dequantize_linear";
+
+// The arguments of such an op, by the names above; null for what it lacks.
+struct CodeArguments {
+  const Argument* input = nullptr;
+  const Argument* output = nullptr;
+  const Argument* scale = nullptr;  // the one that is read
+  const Argument* zero_point = nullptr;
+};
+CodeArguments FindCodeArguments(const Op& op);
+
 struct CodeOp {
   QuantOp kind = QuantOp::kNone;
   const Argument* input = nullptr;   // floats, or codes

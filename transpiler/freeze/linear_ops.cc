@@ -1,5 +1,6 @@
 #include "transpiler/freeze/linear_ops.h"
 
+#include "ops/code_ops.h"
 #include "ops/code_range.h"
 #include "proto/program/op_builder.h"
 #include "proto/program/program.h"
@@ -28,13 +29,13 @@ OpDesc MakeLinear(absl::string_view type, const QuantizationSite& site, absl::st
 OpDesc MakeQuantizeLinear(const QuantizationSite& site, absl::string_view x,
                           absl::string_view scale, absl::string_view zero_point,
                           absl::string_view y) {
-  return MakeLinear("quantize_linear", site, x, scale, zero_point, y);
+  return MakeLinear(kQuantizeLinear, site, x, scale, zero_point, y);
 }
 
 OpDesc MakeDequantizeLinear(const QuantizationSite& site, absl::string_view x,
                             absl::string_view scale, absl::string_view zero_point,
                             absl::string_view y) {
-  return MakeLinear("dequantize_linear", site, x, scale, zero_point, y);
+  return MakeLinear(kDequantizeLinear, site, x, scale, zero_point, y);
 }
 
 OpDesc MakeLegacyDequantize(const QuantizationSite& site, absl::string_view x,

@@ -1,13 +1,13 @@
 #include "transpiler/report/quantization_summary.h"
 
 #include <algorithm>
-#include <cstdint>
-#include <optional>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "ops/code_ops.h"
+#include "ops/code_range.h"
 #include "ops/op_schema.h"
 #include "proto/config/quant_plan.pb.h"
-#include "proto/program/attributes.h"
 #include "proto/program/program.h"
 #include "transpiler/pipeline/marks.h"
 #include "transpiler/plan/parameters.h"
@@ -16,18 +16,15 @@ namespace fixpoint {
 namespace {
 
 bool DequantizesCodesOfAQuantizer(const Op& op) {
-  const Argument* codes = op.Input("X");
+  const Argument* const codes = FindCodeArguments(op).input;
   if (codes == nullptr || codes->value() == nullptr) return false;
   const Value& value = *codes->value();
   return value.origin() == Value::Origin::kWrite && QuantOpOf(*value.op()) == QuantOp::kQuantize;
 }
 
 int BitsOf(const Op& op, Era era) {
-  if (const OpDesc::Attr* attr = AttrOrDefault(op.desc(), "bit_length", era)) {
-    const std::optional<int64_t> bits = IntValue(*attr);
-    if (bits.has_value() && *bits == static_cast<int>(*bits)) return static_cast<int>(*bits);
-  }
-  return 0;
+  const absl::StatusOr<int> bits = ReadBits(op.desc(), era, /*otherwise=*/0, kLeastBitsOfOps);
+  return bits.ok() ? *bits : 0;
 }
 
 // Recognised by the names that the reference's rewriters give their variables, and the attributes
@@ -89,7 +86,7 @@ QuantizationSummary SummarizeQuantization(const Program& program) {
         (quant_op == QuantOp::kDequantize && DequantizesCodesOfAQuantizer(op))) {
       continue;
     }
-    const Argument* input = op.Input("X");
+    const Argument* const input = FindCodeArguments(op).input;
     const bool is_weight =
         input != nullptr && input->value() != nullptr && parameters.IsWeight(*input->value());
     Count(op, is_weight, EraOf(program), &summary.counts);

@@ -12,9 +12,6 @@
 namespace fixpoint {
 namespace {
 
-constexpr char kQuantizeLinear[] = "quantize_linear";
-constexpr char kDequantizeLinear[] = "dequantize_linear";
-
 bool IsDequantize(const Op& op, const QuantizerTable& quantizers) {
   if (op.type() == kDequantizeLinear) return true;
   for (const auto& quantizer : quantizers.all()) {
@@ -50,14 +47,15 @@ class SiteFinder {
     const QuantizerTable::Match match = quantizers_.FindByQuantizeOp(op.type());
     QuantizationSite site;
     site.quantize = &op;
-    ASSIGN_OR_RETURN(site.input, Slot(op, "X", /*is_output=*/false));
-    ASSIGN_OR_RETURN(site.result, Slot(op, match.recipe == nullptr ? "Y" : "Out", true));
+    const CodeArguments arguments = FindCodeArguments(op);
+    ASSIGN_OR_RETURN(site.input, Wanted(op, arguments.input, "input X"));
+    ASSIGN_OR_RETURN(site.result, Wanted(op, arguments.output, "output Out or Y"));
     ASSIGN_OR_RETURN(site.codes, Named(op, ReadCodeRange(op.desc(), era_)));
 
     if (match.recipe == nullptr) {
       ASSIGN_OR_RETURN(site.axis, Named(op, ReadChannelAxis(op.desc(), era_)));
       site.is_dynamic = site.axis != -1;
-      ASSIGN_OR_RETURN(site.scale, Slot(op, "Scale", false));
+      ASSIGN_OR_RETURN(site.scale, Wanted(op, arguments.scale, "input Scale"));
     } else {
       const Quantizer& quantizer = *match.quantizer;
       if (quantizer.granularity() == QuantSpec::PER_CHANNEL) {
@@ -77,17 +75,18 @@ class SiteFinder {
   static absl::StatusOr<const Argument*> ScaleOf(const Op& op, const QuantizerRecipe& recipe,
                                                  bool is_dynamic) {
     for (const QuantizerState& state : recipe.state) {
-      if (state.is_scale && !is_dynamic) return Slot(op, state.input, /*is_output=*/false);
+      if (!state.is_scale || is_dynamic) continue;
+      return Wanted(op, op.Input(state.input), absl::StrCat("input ", state.input));
     }
-    return Slot(op, recipe.scale_output, /*is_output=*/true);
+    return Wanted(op, op.Output(recipe.scale_output), absl::StrCat("output ", recipe.scale_output));
   }
 
-  static absl::StatusOr<const Argument*> Slot(const Op& op, absl::string_view slot,
-                                              bool is_output) {
-    const Argument* argument = is_output ? op.Output(slot) : op.Input(slot);
+  // The argument, if it is a variable; `slot` is "input X".
+  static absl::StatusOr<const Argument*> Wanted(const Op& op, const Argument* argument,
+                                                absl::string_view slot) {
     if (argument != nullptr && argument->variable() != nullptr) return argument;
-    return absl::InvalidArgumentError(absl::StrCat(DescribeInFile(op), ": wants one variable in ",
-                                                   is_output ? "output" : "input", " ", slot));
+    return absl::InvalidArgumentError(
+        absl::StrCat(DescribeInFile(op), ": wants one variable in ", slot));
   }
 
   // The error, with the op in front of its message.
@@ -106,7 +105,7 @@ class SiteFinder {
             absl::StrCat(DescribeInFile(op), ": reads \"", reader->name(), "\", the codes of ",
                          DescribeInFile(*site.quantize), "; want a dequantize op between them"));
       }
-      if (op.Input("X") != reader) {
+      if (FindCodeArguments(op).input != reader) {
         return absl::InvalidArgumentError(absl::StrCat(
             DescribeInFile(op), ": has ", op.Inputs("X").size(),
             " variables in input X; want one, the codes of ", DescribeInFile(*site.quantize)));
@@ -122,8 +121,7 @@ class SiteFinder {
       return absl::InvalidArgumentError(absl::StrCat(
           DescribeInFile(op), ": has ", op.outputs().size(), " outputs; want one variable"));
     }
-    const Argument* scale = op.Input("Scale");
-    if (scale == nullptr) scale = op.Input("Scales");
+    const Argument* const scale = FindCodeArguments(op).scale;
     if (scale == nullptr || scale->variable() != site.scale->variable()) {
       return absl::FailedPreconditionError(
           absl::StrCat(DescribeInFile(op), ": takes codes of ", DescribeInFile(*site.quantize),
@@ -202,7 +200,7 @@ absl::StatusOr<std::vector<QuantizationSite>> FindQuantizationSites(
 std::string WhyFrozen(const Program& program, const QuantizerTable& quantizers) {
   for (const Op& op : program.ops()) {
     if (!IsDequantize(op, quantizers)) continue;
-    const Argument* codes = op.Input("X");
+    const Argument* const codes = FindCodeArguments(op).input;
     if (codes == nullptr || codes->value() == nullptr) continue;
     const Value& value = *codes->value();
     if (value.origin() == Value::Origin::kWrite && IsQuantize(*value.op(), quantizers)) continue;

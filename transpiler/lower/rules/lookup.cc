@@ -65,7 +65,7 @@ class LookupRule final : public LoweringRule {
     if (!table) return reason;
     if (table->channel_axis > 0) return IntegerReason::kGranularity;
     integers.Input("W", table->codes->name())
-        .Input("Scales", w->value()->op()->Input("Scale")->name())
+        .Input("Scales", table->scale->name())
         .IntAttr("largest_code", table->largest_code);
     lowering.Replace(op, integers.Build());
     return IntegerReason::kOnIntegers;

@@ -165,6 +165,7 @@ absl::StatusOr<std::optional<ParameterCodes>> Lowering::FindParameterCodes(const
   *reason = IntegerReason::kNotQuantized;
   ParameterCodes found;
   found.codes = read->input;
+  found.scale = read->scale;
   ASSIGN_OR_RETURN(found.tensor, FindParameter(*found.codes));
   ASSIGN_OR_RETURN(const Tensor* ranges, FindParameter(*read->scale));
   if (const VarType::TensorDesc* declared = found.codes->variable()->tensor();

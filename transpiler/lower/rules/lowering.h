@@ -74,6 +74,7 @@ struct ActivationCodes {
 struct ParameterCodes {
   const Argument* codes = nullptr;
   const Tensor* tensor = nullptr;
+  const Argument* scale = nullptr;
   std::vector<float> ranges;  // one, or one for each channel
   int channel_axis = -1;      // of the codes; -1: one range
   int32_t largest_code = 0;

@@ -377,6 +377,11 @@ OpSchemaBuilder& OpSchemaBuilder::Copies() {
   return KeepsRange();
 }
 
+OpSchemaBuilder& OpSchemaBuilder::LooksUpRows() {
+  traits().looks_up_rows = true;
+  return *this;
+}
+
 OpSchemaBuilder& OpSchemaBuilder::IsOfSamples() {
   traits().is_of_samples = true;
   return *this;

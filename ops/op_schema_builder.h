@@ -90,6 +90,7 @@ class OpSchemaBuilder {
   OpSchemaBuilder& Activates(std::function<Activation(const OpAttributes&)> activation);
   OpSchemaBuilder& JoinsValues();
   OpSchemaBuilder& Copies();
+  OpSchemaBuilder& LooksUpRows();
   OpSchemaBuilder& IsOfSamples();
   OpSchemaBuilder& ScalesAreSteps();
   OpSchemaBuilder& MultipliesByStepInFluid();

@@ -100,6 +100,8 @@ struct OpTraits {
   bool joins_values = false;
   // Out is X.
   bool copies = false;
+  // Out is made of the rows of the table W that Ids name.
+  bool looks_up_rows = false;
   // Each entry along the first axis of an output is computed from the same entry of the inputs, and
   // from operands that have no such axis.
   bool is_of_samples = false;

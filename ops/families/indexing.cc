@@ -178,6 +178,7 @@ void DefineEmbeddings(OpList& ops) {
       .Infer(InferLookup(/*drops_last_dim=*/true))
       .QuantizableInput("W", SlotRole::WEIGHT)
       .WeightAxis(RowsOfTable)
+      .LooksUpRows()
       .QuantizableOutputs({"Out"})
       .Gradient("lookup_table_grad(W, Ids, Out@GRAD) -> (W@GRAD)")
       .GradientInfer(InferLookupGradient);
@@ -195,6 +196,7 @@ void DefineEmbeddings(OpList& ops) {
       .Infer(InferLookup(/*drops_last_dim=*/false))
       .QuantizableInput("W", SlotRole::WEIGHT)
       .WeightAxis(RowsOfTable)
+      .LooksUpRows()
       .QuantizableOutputs({"Out"})
       .Gradient("lookup_table_v2_grad(W, Ids, Out@GRAD) -> (W@GRAD)")
       .GradientInfer(InferLookupGradient);
@@ -206,6 +208,7 @@ void DefineEmbeddings(OpList& ops) {
             "FP32, with the scale of the row in Scales and its offset, INT32, in Offsets, [V] or "
             "[1]; 0 where that is absent."))
         .IsOnIntegers()
+        .LooksUpRows()
         .Attr("padding_idx", Long(-1))
         .Attr("largest_code", Required(INT))
         .Infer(InferIntegerLookup(drops_last_dim));

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
@@ -59,9 +58,6 @@ int32_t IntOf(const Op& op, absl::string_view name) {
 
 bool IsFeedOrFetch(const Op& op) { return op.type() == "feed" || op.type() == "fetch"; }
 
-// Whether it looks up rows of a parameter that is codes.
-bool IsLookup(const Op& op) { return absl::StartsWith(op.type(), "integer_lookup_table"); }
-
 // The codes that an op on integers declares to store; nothing if it stores floats.
 std::optional<CodesWritten> StoredBy(const Op& op) {
   if (!IsOnIntegers(op) ||
@@ -73,7 +69,7 @@ std::optional<CodesWritten> StoredBy(const Op& op) {
   CodesWritten codes{{static_cast<VarType::Type>(dtype), FloatOf(op, "out_range"),
                       IntOf(op, "out_largest_code"), IntOf(op, "out_zero_point")},
                      std::nullopt};
-  if (op.type() == "integer_quantize") codes.multiplier = FloatOf(op, "multiplier");
+  if (QuantOpOf(op) == QuantOp::kQuantize) codes.multiplier = FloatOf(op, "multiplier");
   if (const absl::StatusOr<Epilogue> epilogue = EpilogueOf(op.desc()); epilogue.ok()) {
     for (const EpilogueStage& stage : *epilogue) {
       if (stage.kind == EpilogueStage::Kind::kMultiply) codes.multiplier = stage.a;
@@ -131,8 +127,7 @@ class Check {
     } else if (!ReadsCodes(op) && op.sub_blocks().empty()) {  // blocks read codes that ops list
       CheckMove(op);
     }
-    const OpSchema* const schema = FindOpSchema(op.type());
-    if (schema != nullptr && schema->quant_op() == QuantOp::kDequantize) CheckIsRead(op);
+    if (QuantOpOf(op) == QuantOp::kDequantize) CheckIsRead(op);
   }
 
   void CheckStored(const Op& op) {
@@ -192,8 +187,8 @@ class Check {
   }
 
   void CheckReads(const Op& op) {
-    if (op.type() == "integer_quantize") return;
-    if (IsLookup(op)) return CheckRows(op);
+    if (QuantOpOf(op) == QuantOp::kQuantize) return;
+    if (TraitsOf(op).looks_up_rows) return CheckRows(op);
     const bool is_sum = op.type() == "integer_add";
     const Argument* const input = op.Input(is_sum                         ? "Y"
                                            : op.Input("Input") != nullptr ? "Input"
@@ -205,7 +200,7 @@ class Check {
     CheckAddedCodes(op);
     const std::optional<CodesRead> expected = portable_codes_.FindRead(*input);
     if (!expected) return;
-    if (is_sum || op.type() == "integer_dequantize") {
+    if (is_sum || QuantOpOf(op) == QuantOp::kDequantize) {
       const CodesRead read{FloatOf(op, "range"), IntOf(op, "largest_code"),
                            IntOf(op, "zero_point")};
       if (read == *expected) return;

@@ -20,6 +20,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/codes/integer_reasons.h"
+#include "ops/op_traits.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/op_builder.h"
 #include "proto/program/program.h"
@@ -36,7 +37,10 @@ class LookupRule final : public LoweringRule {
   absl::string_view doc() const override {
     return "Rows of a table of codes are dequantized as they are looked up.";
   }
-  std::vector<std::string> op_types() const override { return {"lookup_table", "lookup_table_v2"}; }
+  std::vector<std::string> op_types() const override {
+    return TypesWith(
+        [](const OpTraits& traits) { return traits.looks_up_rows && !traits.is_on_integers; });
+  }
 
   absl::StatusOr<IntegerReason> Lower(const Op& op, Lowering& lowering) const override {
     const Argument* const w = op.Input("W");

@@ -138,8 +138,8 @@ std::optional<CodeOp> ReadCodeOp(const Op& op, Era era, int least_bits) {
   read.only_observes = ReadBool(desc, era, "only_observer", false);
   const bool has_found = schema->FindOutput("OutScale", era) != nullptr ||
                          schema->FindOutput("OutScales", era) != nullptr;
-  read.finds_scale = !is_dequantize && has_found &&
-                     (read.scale == nullptr || !ReadBool(desc, era, "is_test", true));
+  read.finds_scale =
+      !is_dequantize && has_found && (read.scale == nullptr || IsTest(desc, era) == false);
   read.multiplies_by_step = era == Era::kFluid && schema->traits().multiplies_by_step_in_fluid;
   const absl::StatusOr<int> axis = ReadChannelAxis(desc, era);
   if (axis.ok() && *axis != -1) read.axis = *axis;

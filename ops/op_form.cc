@@ -172,6 +172,11 @@ std::optional<std::string> FindFusedAttribute(const OpDesc& op) {
   return std::nullopt;
 }
 
+std::optional<bool> IsTest(const OpDesc& op, Era era) {
+  const OpDesc::Attr* const is_test = AttrOrDefault(op, kIsTest, era);
+  return is_test != nullptr ? BoolValue(*is_test) : std::nullopt;
+}
+
 std::vector<std::string> RoleVariables(const OpDesc& op) {
   return StringsValue(CommonAttr(op, "op_role_var")).value_or(std::vector<std::string>());
 }

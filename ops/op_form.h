@@ -77,6 +77,11 @@ class OpAttributes {
   const Era era_;
 };
 
+// For any op: what is_test says, or the default of its type. Nothing if its type has no test mode,
+// or the attribute is no boolean.
+inline constexpr char kIsTest[] = "is_test";
+std::optional<bool> IsTest(const OpDesc& op, Era era);
+
 // For any op: the variables that op_role_var names, and the path of op_namescope.
 std::vector<std::string> RoleVariables(const OpDesc& op);
 std::string NameScope(const OpDesc& op);

@@ -1,13 +1,15 @@
 #include "runtime/predictor.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <variant>
 
 #include "absl/strings/str_cat.h"
-#include "ops/op_schema.h"
+#include "ops/norm_factors.h"
+#include "ops/op_form.h"
+#include "ops/op_traits.h"
 #include "proto/base/status_macros.h"
-#include "proto/program/attributes.h"
 #include "proto/program/feeds_and_fetches.h"
 #include "proto/program/rewriter.h"
 #include "runtime/guarded_call.h"
@@ -19,16 +21,19 @@ namespace {
 
 using executor::Executor;
 
-// In test mode an op passes on the statistics that it reads besides X; a batch_norm that is
-// declared to train its statistics does not.
+// Whether an op computes by statistics that it reads and does not change.
+bool UsesWhatItReads(const Op& op, Era era) {
+  const bool is_test = IsTest(op.desc(), era) == true;
+  const std::optional<StageTrait>& stage = TraitsOf(op).stage;
+  if (!stage || !stage->normalizes) return is_test;
+  const std::optional<OpAttributes> attributes = OpAttributes::Of(op.desc(), era);
+  return attributes && UsesGivenStatistics(*attributes, is_test);
+}
+
+// Such an op passes on the statistics that it reads besides X.
 bool HandsOn(const Op& op, const Variable& written, Era era) {
-  const auto says = [&op, era](const char* name) {
-    const OpDesc::Attr* const attribute = AttrOrDefault(op.desc(), name, era);
-    return attribute != nullptr && BoolValue(*attribute) == true;
-  };
-  const bool is_test =
-      says("use_global_stats") || (says("is_test") && !says("trainable_statistics"));
-  return is_test && std::any_of(op.inputs().begin(), op.inputs().end(), [&](const Argument* input) {
+  return UsesWhatItReads(op, era) &&
+         std::any_of(op.inputs().begin(), op.inputs().end(), [&](const Argument* input) {
            return input->variable() == &written && input->slot_name() != "X";
          });
 }

@@ -6,9 +6,9 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "ops/forward_ops.h"
+#include "ops/op_form.h"
 #include "ops/op_schema.h"
 #include "ops/verifier/checks.h"
-#include "proto/program/attributes.h"
 #include "proto/program/program.h"
 
 namespace fixpoint {
@@ -109,8 +109,7 @@ void CheckStaleness(const Op& quantize, NextWrites* next_writes, FindingList* fi
 
 void CheckState(const KnownOp& known, Era era, FindingList* findings) {
   const Op& op = *known.op;
-  const OpDesc::Attr* is_test = AttrOrDefault(op.desc(), "is_test", era);
-  if (is_test == nullptr || BoolValue(*is_test).value_or(true)) return;
+  if (IsTest(op.desc(), era) != false) return;
   for (const StateSlots& state : known.schema->training_state()) {
     const Argument* in = op.Input(state.input);
     const Argument* out = op.Output(state.output);

@@ -9,8 +9,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "ops/forward_ops.h"
+#include "ops/op_form.h"
 #include "ops/op_schema.h"
-#include "proto/program/attributes.h"
 #include "transpiler/freeze/test_mode.h"
 #include "transpiler/pipeline/captures.h"
 #include "transpiler/pipeline/uses.h"
@@ -70,8 +70,7 @@ class Check {
     if (!IsForwardRole(op.role())) {
       Violated(1, Describe(op), " is of training: its op_role is ", op.role());
     }
-    const OpDesc::Attr* const is_test = AttrOrDefault(op.desc(), kIsTest, era_);
-    if (HasTestMode(op, era_) && is_test != nullptr && BoolValue(*is_test) == false &&
+    if (HasTestMode(op, era_) && IsTest(op.desc(), era_) == false &&
         !FindsItsRange(op, context_.quantizers)) {
       Violated(2, Describe(op), " is in training mode");
     }

@@ -4,12 +4,11 @@
 #define FIXPOINT_TRANSPILER_FREEZE_TEST_MODE_H_
 
 #include "ops/era.h"
+#include "ops/op_form.h"
 #include "ops/op_schema.h"
 #include "proto/program/program.h"
 
 namespace fixpoint {
-
-inline constexpr char kIsTest[] = "is_test";
 
 // Whether an op has the attribute, or its type does in that era.
 inline bool HasTestMode(const Op& op, Era era) {

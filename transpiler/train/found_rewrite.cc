@@ -8,9 +8,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "ops/gradient_links.h"
-#include "ops/op_schema.h"
+#include "ops/op_form.h"
 #include "proto/base/status_macros.h"
-#include "proto/program/attributes.h"
 #include "transpiler/plan/parameters.h"
 #include "transpiler/plan/schedule.h"
 #include "transpiler/sites/quantization_sites.h"
@@ -23,9 +22,8 @@ namespace {
 std::string Way(const QuantizationSite& site, Era era) {
   std::string way = absl::StrCat(site.quantize->type(), "|", site.codes.bits, "|", site.axis, "|",
                                  site.codes.rounding, "|", site.dequantize.size());
-  const OpDesc::Attr* const is_test = AttrOrDefault(site.quantize->desc(), "is_test", era);
   const bool learns =
-      (is_test == nullptr || BoolValue(*is_test) == false) && site.scale->variable()->persistable();
+      IsTest(site.quantize->desc(), era) != true && site.scale->variable()->persistable();
   if (!site.is_dynamic && !learns) absl::StrAppend(&way, "|", site.scale->name());
   return way;
 }

@@ -224,10 +224,12 @@ void CompleteAttrs(Era era, OpDesc* op) {
     if (!Includes(attr.eras, era) || !attr.default_value) continue;
     add(*attr.default_value);
   }
-  add(MakeStringsAttr("op_role_var", {}));
-  add(MakeStringAttr("op_namescope", "/"));
-  add(MakeStringAttr("op_device", ""));
-  if (era == Era::kPaddle2) add(MakeBoolAttr("with_quant_attr", false));
+  for (const char* name : {"op_role_var", "op_namescope", "op_device", "with_quant_attr"}) {
+    const AttrSchema& attr = *FindCommonAttr(name);
+    if (!Includes(attr.eras, era)) continue;
+    // Absent, it is the empty name; the reference's Python names the root.
+    add(attr.name == "op_namescope" ? MakeStringAttr(attr.name, "/") : *attr.default_value);
+  }
 }
 
 }  // namespace fixpoint

@@ -17,6 +17,7 @@
 #include "ops/selected_rows.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/attributes.h"
+#include "proto/program/feeds_and_fetches.h"
 #include "proto/program/op_builder.h"
 #include "proto/program/program.h"
 #include "proto/program/rewriter.h"
@@ -43,7 +44,7 @@ bool IsFed(const Variable& variable) {
   if (variable.persistable()) return false;
   if (variable.desc()->need_check_feed()) return true;
   return std::all_of(variable.values().begin(), variable.values().end(), [](const Value* value) {
-    return value->op() == nullptr || value->op()->type() == "feed";
+    return value->op() == nullptr || IsFeed(*value->op());
   });
 }
 

@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "ops/code_dtype.h"
+#include "proto/program/feeds_and_fetches.h"
 #include "proto/program/rewriter.h"
 
 namespace fixpoint {
@@ -31,7 +32,7 @@ std::vector<WrittenTensor> WrittenTensors(const Program& program) {
   std::vector<WrittenTensor> written;
   absl::flat_hash_set<std::string> names;
   for (const Op& op : program.block(0).ops()) {
-    if (op.type() == "feed") continue;
+    if (IsFeed(op)) continue;
     for (const Argument* output : op.outputs()) {
       std::string name(output->name());
       if (IsPlainTensor(output->variable()) && names.insert(name).second) {
@@ -59,7 +60,7 @@ OpByOpProgram MakeOpByOp(const Program& program, const Program& other) {
     op_by_op.given.push_back({tensor.name, desc.name()});
   }
   for (const Op& op : op_by_op.program.block(0).ops()) {
-    if (op.type() == "fetch" || !op.sub_blocks().empty()) continue;
+    if (IsFetch(op) || !op.sub_blocks().empty()) continue;
     for (const Argument* input : op.inputs()) {
       const auto given = given_as.find(std::string(input->name()));
       if (given != given_as.end()) rewriter.SetArgument(*input, given->second);

@@ -45,7 +45,7 @@ bool IsOfOneRun(const Variable& variable) {
   for (const Value* value : variable.values()) {
     switch (value->origin()) {
       case Value::Origin::kWrite:
-        is_written = is_written || value->op()->type() != "fetch";
+        is_written = is_written || !IsFetch(*value->op());
         break;
       case Value::Origin::kEntry:
         if (!value->readers().empty()) return false;
@@ -76,7 +76,7 @@ void DropPersistableOfOneRun(Program* program) {
 absl::Status CheckWritesNoParameters(const Program& program) {
   const Era era = EraOf(program);
   for (const Op& op : program.ops()) {
-    if (op.type() == "fetch") continue;
+    if (IsFetch(op)) continue;
     for (const Argument* output : op.outputs()) {
       const Variable* variable = output->variable();
       if (variable == nullptr || !variable->persistable() || HandsOn(op, *variable, era)) continue;

@@ -13,6 +13,7 @@
 #include "ops/verifier/checks.h"
 #include "proto/base/nearest_name.h"
 #include "proto/program/attributes.h"
+#include "proto/program/feeds_and_fetches.h"
 #include "proto/program/program.h"
 
 namespace fixpoint {
@@ -92,8 +93,7 @@ void NameCheck::Check(const Op& op) {
 bool ReadCheck::HasFeedOps() {
   if (!has_feed_ops_.has_value()) {
     const auto ops = program_.block(0).ops();
-    has_feed_ops_ =
-        std::any_of(ops.begin(), ops.end(), [](const Op& op) { return op.type() == "feed"; });
+    has_feed_ops_ = std::any_of(ops.begin(), ops.end(), IsFeed);
   }
   return *has_feed_ops_;
 }

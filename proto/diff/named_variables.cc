@@ -1,5 +1,6 @@
 #include "proto/diff/named_variables.h"
 
+#include "proto/program/feeds_and_fetches.h"
 #include "proto/program/program.h"
 
 namespace fixpoint {
@@ -9,7 +10,7 @@ NamedVariables::NamedVariables(const Program& program) {
     for (const Argument* output : op.outputs()) {
       if (output->variable() == nullptr) continue;
       written_.insert(output->variable());
-      if (op.type() == "feed") fed_.insert(output->variable());
+      if (IsFeed(op)) fed_.insert(output->variable());
     }
   }
 }

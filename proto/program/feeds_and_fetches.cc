@@ -30,10 +30,13 @@ std::vector<const Op*> ByColumn(const Block& block, absl::string_view type) {
 
 }  // namespace
 
+bool IsFeed(const Op& op) { return op.type() == kFeed; }
+bool IsFetch(const Op& op) { return op.type() == kFetch; }
+
 std::vector<const Variable*> FedVariables(const Program& program) {
   const Block& block = program.block(0);
   std::vector<const Variable*> fed;
-  for (const Op* op : ByColumn(block, "feed")) Append(op->outputs(), &fed);
+  for (const Op* op : ByColumn(block, kFeed)) Append(op->outputs(), &fed);
   if (!fed.empty()) return fed;
   for (const Variable* variable : block.variables()) {
     if (variable->persistable() || !variable->is_dense_tensor()) continue;
@@ -47,7 +50,7 @@ std::vector<const Variable*> FedVariables(const Program& program) {
 
 std::vector<const Variable*> FetchedVariables(const Program& program) {
   std::vector<const Variable*> fetched;
-  for (const Op* op : ByColumn(program.block(0), "fetch")) Append(op->inputs(), &fetched);
+  for (const Op* op : ByColumn(program.block(0), kFetch)) Append(op->inputs(), &fetched);
   return fetched;
 }
 

@@ -10,6 +10,14 @@
 
 namespace fixpoint {
 
+// The ops that are the ends of a program, and compute nothing: a feed writes an input, a fetch
+// reads an output.
+inline constexpr char kFeed[] = "feed";
+inline constexpr char kFetch[] = "fetch";
+bool IsFeed(const Op& op);
+bool IsFetch(const Op& op);
+inline bool IsFeedOrFetch(const Op& op) { return IsFeed(op) || IsFetch(op); }
+
 // The variables that its feed ops write, in the order of their columns. In a program without feed
 // ops, the tensors of block 0 that ops name, that no op writes and that are not persistable.
 std::vector<const Variable*> FedVariables(const Program& program);

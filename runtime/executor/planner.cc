@@ -12,6 +12,7 @@
 #include "ops/op_form.h"
 #include "ops/op_schema.h"
 #include "proto/base/status_macros.h"
+#include "proto/program/feeds_and_fetches.h"
 #include "proto/program/program.h"
 #include "proto/program/type_names.h"
 #include "runtime/executor/block_crossing.h"
@@ -28,9 +29,6 @@ absl::Status AtOp(const Op& op, const absl::Status& status) {
   return absl::Status(status.code(), absl::StrCat(Describe(op), ": ", status.message()));
 }
 
-bool IsFeed(const Op& op) { return op.type() == "feed"; }
-bool HasNothingToDo(const Op& op) { return IsFeed(op) || op.type() == "fetch"; }
-
 class Planner final : public BlockPlanner {
  public:
   Planner(const Program& program, const PlanRequest& request,
@@ -40,7 +38,7 @@ class Planner final : public BlockPlanner {
         request_(request),
         find_persistable_(find_persistable) {
     for (const Op& op : program.ops()) {
-      if (!HasNothingToDo(op)) numbers_.emplace(&op, static_cast<uint32_t>(numbers_.size()));
+      if (!IsFeedOrFetch(op)) numbers_.emplace(&op, static_cast<uint32_t>(numbers_.size()));
     }
   }
 
@@ -71,7 +69,7 @@ class Planner final : public BlockPlanner {
                             *builder, *this};
     std::vector<const Op*> live;
     for (const Op& op : block.ops()) {
-      if (!HasNothingToDo(op) && demand.IsLive(op)) live.push_back(&op);
+      if (!IsFeedOrFetch(op) && demand.IsLive(op)) live.push_back(&op);
     }
     // This comes first, because an op may do the work of later ones.
     for (const Op* op : live) {
@@ -228,7 +226,7 @@ absl::Status CheckOps(const Program& program) {
             absl::StrCat(Describe(op), ": runs block ", block->index(), ", and so does ",
                          Describe(*block->owner()), "; the executor runs blocks that one op runs"));
       }
-      if (HasNothingToDo(op) || FindOpPlan(op.type()) != nullptr) continue;
+      if (IsFeedOrFetch(op) || FindOpPlan(op.type()) != nullptr) continue;
       if (!seen.insert(op.type()).second) continue;
       missing.push_back(absl::StrCat(op.type(), " (block ", b, ", op ", op.Index(), ")"));
     }

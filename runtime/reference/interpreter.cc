@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "ops/op_schema.h"
 #include "proto/base/status_macros.h"
+#include "proto/program/feeds_and_fetches.h"
 #include "proto/program/program.h"
 #include "runtime/guarded_call.h"
 
@@ -19,16 +20,13 @@ absl::Status AtOp(const Op& op, const absl::Status& status) {
   return AtPlace(Describe(op), status);
 }
 
-// Feeds are in the scope under their own names, and fetches are read by name: both ops do nothing.
-bool HasNothingToDo(const Op& op) { return op.type() == "feed" || op.type() == "fetch"; }
-
 // All op types of the program without a kernel, each at its first op.
 absl::Status CheckKernels(const Program& program) {
   std::vector<std::string> missing;
   absl::flat_hash_set<std::string> seen;
   for (int b = 0; b < program.block_count(); ++b) {
     for (const Op& op : program.block(b).ops()) {
-      if (HasNothingToDo(op) || FindKernel(op.type()) != nullptr) continue;
+      if (IsFeedOrFetch(op) || FindKernel(op.type()) != nullptr) continue;
       if (!seen.insert(op.type()).second) continue;
       missing.push_back(absl::StrCat(op.type(), " (block ", b, ", op ", op.Index(), ")"));
     }
@@ -68,7 +66,7 @@ absl::StatusOr<Interpreter> Interpreter::Create(const Program& program, Scope* s
     std::vector<Step>& steps = interpreter.steps_.emplace_back();
     interpreter.op_count_ += static_cast<uint32_t>(program.block(b).op_count());
     for (const Op& op : program.block(b).ops()) {
-      if (HasNothingToDo(op)) continue;
+      if (IsFeedOrFetch(op)) continue;
       const OpSchema* schema = FindOpSchema(op.type());
       if (absl::Status status = CheckForm(op, *schema, interpreter.era_); !status.ok()) {
         return AtOp(op, status);

@@ -14,6 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "proto/program/attributes.h"
+#include "proto/program/feeds_and_fetches.h"
 #include "proto/program/op_builder.h"
 #include "proto/program/program.h"
 #include "proto/program/rewriter.h"
@@ -48,7 +49,7 @@ class FreezeObservers final : public StagePass<FreezeContext> {
             absl::StrCat(DescribeInFile(op), ": wants one variable in input X and in output ",
                          match.recipe->scale_output));
       }
-      if (x->value()->origin() == Value::Origin::kWrite && x->value()->op()->type() != "feed") {
+      if (x->value()->origin() == Value::Origin::kWrite && !IsFeed(*x->value()->op())) {
         const auto range = ReadRange(*scale->variable(), context.parameters.trained());
         if (range.ok()) {
           rewriter.SetAttr(*x->value()->op(), MakeFloatAttr("out_threshold", *range));

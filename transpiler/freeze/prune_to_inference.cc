@@ -23,6 +23,7 @@
 #include "proto/base/nearest_name.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/attributes.h"
+#include "proto/program/feeds_and_fetches.h"
 #include "proto/program/op_builder.h"
 #include "proto/program/program.h"
 #include "proto/program/rewriter.h"
@@ -31,9 +32,6 @@
 
 namespace fixpoint {
 namespace {
-
-constexpr char kFeed[] = "feed";
-constexpr char kFetch[] = "fetch";
 
 // Whether every write of the variable replaces its whole contents. A list of tensors is written
 // entry by entry.
@@ -98,11 +96,11 @@ class Pruner {
       Need(last);
     }
     for (const Op& op : main().ops()) {
-      if (op.type() == kFeed) {
+      if (IsFeed(op)) {
         has_feed_ops_ = true;
         if (context_.feeds.empty()) Keep(op);
       }
-      if (op.type() == kFetch && context_.fetches.empty()) {
+      if (IsFetch(op) && context_.fetches.empty()) {
         has_fetch_ops_ = true;
         Keep(op);
       }
@@ -163,7 +161,7 @@ class Pruner {
   // Error (kFailedPrecondition): a kept op would overwrite what is fed.
   absl::Status CheckFeeds() const {
     for (const Op& op : program_.ops()) {
-      if (!kept_.contains(&op) || op.type() == kFeed) continue;
+      if (!kept_.contains(&op) || IsFeed(op)) continue;
       for (const Argument* output : op.outputs()) {
         const Value* value = output->value();
         if (value == nullptr || value->op() != &op || !IsFed(*value)) continue;

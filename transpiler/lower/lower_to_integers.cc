@@ -11,6 +11,7 @@
 #include "ops/codes/integer_reasons.h"
 #include "ops/op_schema.h"
 #include "proto/base/status_macros.h"
+#include "proto/program/feeds_and_fetches.h"
 #include "proto/program/program.h"
 #include "transpiler/lower/lower_context.h"
 #include "transpiler/lower/rules/lowering.h"
@@ -30,9 +31,6 @@ RulesByType IndexRules() {
   }
   return rules;
 }
-
-// Ops that the account does not list.
-bool IsFeedOrFetch(const Op& op) { return op.type() == "feed" || op.type() == "fetch"; }
 
 // Removes ops between floats and codes that nothing reads any more: the last first, because it may
 // have been the only reader of another.

@@ -20,6 +20,7 @@
 #include "ops/quant_math.h"
 #include "ops/value_flow.h"
 #include "proto/program/attributes.h"
+#include "proto/program/feeds_and_fetches.h"
 #include "proto/program/program.h"
 #include "runtime/tensor.h"
 #include "transpiler/lower/portable_codes.h"
@@ -55,8 +56,6 @@ int32_t IntOf(const Op& op, absl::string_view name) {
   const std::optional<int64_t> value = attr != nullptr ? IntValue(*attr) : std::nullopt;
   return value ? static_cast<int32_t>(*value) : 0;
 }
-
-bool IsFeedOrFetch(const Op& op) { return op.type() == "feed" || op.type() == "fetch"; }
 
 // The codes that an op on integers declares to store; nothing if it stores floats.
 std::optional<CodesWritten> StoredBy(const Op& op) {

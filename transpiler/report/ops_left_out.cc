@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "ops/op_schema.h"
 #include "ops/op_types.h"
+#include "proto/program/feeds_and_fetches.h"
 #include "transpiler/plan/parameters.h"
 
 namespace fixpoint {
@@ -21,8 +22,7 @@ std::vector<OpsLeftOut> FindOpsLeftOut(const Program& program) {
     const bool is_decided = schema != nullptr && (!schema->quantizable_inputs().empty() ||
                                                   schema->quant_op() != QuantOp::kNone);
     // An op that runs blocks is represented by their ops.
-    if (is_decided || !types.IsForward(op) || !op.sub_blocks().empty() || op.type() == "feed" ||
-        op.type() == "fetch") {
+    if (is_decided || !types.IsForward(op) || !op.sub_blocks().empty() || IsFeedOrFetch(op)) {
       continue;
     }
     OpsLeftOut& of_type = by_type[std::string(op.type())];

@@ -5,6 +5,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "ops/code_ops.h"
 #include "ops/forward_ops.h"
 #include "ops/op_form.h"
 #include "ops/op_schema.h"
@@ -14,17 +15,11 @@
 namespace fixpoint {
 namespace {
 
-// The op that wrote what an op reads in X; null if no op did.
+// The op that wrote what an op quantizes or dequantizes; null if no op did.
 const Op* WriterOfX(const Op& op) {
-  const Argument* x = op.Input("X");
+  const Argument* x = FindCodeArguments(op).input;
   if (x == nullptr || x->value() == nullptr || x->value()->written_by() == nullptr) return nullptr;
   return x->value()->op();
-}
-
-// The result, in whichever of the two slots the op has it.
-const Argument* ResultOf(const Op& op) {
-  const Argument* out = op.Output("Out");
-  return out != nullptr ? out : op.Output("Y");
 }
 
 void CheckNesting(const Op& quantize, FindingList* findings) {
@@ -39,9 +34,10 @@ void CheckNesting(const Op& quantize, FindingList* findings) {
   } else if (what != QuantOp::kQuantizeDequantize && what != QuantOp::kQuantize) {
     return;
   }
-  findings->Error(FindingCode::kNestedQuantize, quantize,
-                  absl::StrCat("\"", quantize.Input("X")->name(), "\" was quantized by ",
-                               findings->Place(*writer), " already; want it quantized once"));
+  findings->Error(
+      FindingCode::kNestedQuantize, quantize,
+      absl::StrCat("\"", FindCodeArguments(quantize).input->name(), "\" was quantized by ",
+                   findings->Place(*writer), " already; want it quantized once"));
 }
 
 // The next write of a variable after a value, in the value's own block.
@@ -90,8 +86,9 @@ void CheckStaleReaders(const Argument& result, const Argument& x, const Op& writ
 }
 
 void CheckStaleness(const Op& quantize, NextWrites* next_writes, FindingList* findings) {
-  const Argument* x = quantize.Input("X");
-  const Argument* result = ResultOf(quantize);
+  const CodeArguments arguments = FindCodeArguments(quantize);
+  const Argument* const x = arguments.input;
+  const Argument* const result = arguments.output;
   if (x == nullptr || x->value() == nullptr || result == nullptr || result->value() == nullptr) {
     return;
   }
@@ -102,7 +99,7 @@ void CheckStaleness(const Op& quantize, NextWrites* next_writes, FindingList* fi
   for (const Argument* reader : result->value()->readers()) {
     if (&reader->op() == looked_at || QuantOpOf(reader->op()) != QuantOp::kDequantize) continue;
     looked_at = &reader->op();
-    const Argument* copy = ResultOf(reader->op());
+    const Argument* copy = FindCodeArguments(reader->op()).output;
     if (copy != nullptr && copy->value() != nullptr) CheckStaleReaders(*copy, *x, *write, findings);
   }
 }

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "ops/code_ops.h"
 #include "ops/forward_ops.h"
 #include "ops/op_form.h"
 #include "ops/op_schema.h"
@@ -94,7 +95,7 @@ class Check {
     const QuantOp quant_op = QuantOpOf(op);
     if (quant_op == QuantOp::kObserve) Violated(4, Describe(op), " observes");
     if (quant_op != QuantOp::kQuantize && quant_op != QuantOp::kQuantizeDequantize) return;
-    const Argument* x = op.Input("X");
+    const Argument* x = FindCodeArguments(op).input;
     if (x != nullptr && x->value() != nullptr && parameters_.IsWeight(*x->value())) {
       Violated(4, Describe(op), " quantizes the parameter \"", std::string(x->name()), "\"");
     }

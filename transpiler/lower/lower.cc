@@ -37,7 +37,7 @@ absl::Status CheckCanBeLowered(const Program& program) {
   absl::Status too_wide;
   for (const Op& op : program.ops()) {
     const bool dequantizes = QuantOpOf(op) == QuantOp::kDequantize && IsStepOfPortable(op);
-    const Argument* const x = dequantizes ? op.Input("X") : nullptr;
+    const Argument* const x = dequantizes ? FindCodeArguments(op).input : nullptr;
     has_codes =
         has_codes || (x != nullptr && x->variable() != nullptr && x->variable()->persistable());
     const Variable* const wide = WideCodes(x);

@@ -52,8 +52,8 @@ PortableCodes::Key PortableCodes::KeyOf(const Argument& argument) {
 }
 
 void PortableCodes::NoteRead(const Op& op) {
-  const Argument* const x = op.Input("X");
-  if (x == nullptr || !ReadsCodes(op)) return;
+  const Argument* const x = ReadsCodes(op) ? FindCodeArguments(op).input : nullptr;
+  if (x == nullptr) return;
   const auto [noted, is_new] = readers_.try_emplace(KeyOf(*x), &op);
   if (is_new || noted->second == nullptr || ReadAlike(*noted->second, op, era_)) return;
   noted->second = nullptr;

@@ -397,6 +397,11 @@ OpSchemaBuilder& OpSchemaBuilder::MultipliesByStepInFluid() {
   return *this;
 }
 
+OpSchemaBuilder& OpSchemaBuilder::Captures(absl::string_view slot) {
+  traits().captures = std::string(slot);
+  return *this;
+}
+
 OpSchemaBuilder& OpSchemaBuilder::IsOnIntegers() {
   traits().is_on_integers = true;
   return *this;

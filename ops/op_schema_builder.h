@@ -94,6 +94,7 @@ class OpSchemaBuilder {
   OpSchemaBuilder& IsOfSamples();
   OpSchemaBuilder& ScalesAreSteps();
   OpSchemaBuilder& MultipliesByStepInFluid();
+  OpSchemaBuilder& Captures(absl::string_view slot);
   OpSchemaBuilder& IsOnIntegers();
   OpSchemaBuilder& HasEpilogue();
   OpSchemaBuilder& GivesImages();

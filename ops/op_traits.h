@@ -111,6 +111,9 @@ struct OpTraits {
   // For an op that quantizes and dequantizes: in 1.x it gives code * (range / largest code), and
   // elsewhere code * range / largest code.
   bool multiplies_by_step_in_fluid = false;
+  // For an op that runs a block: the slot in which it, and its gradient op, list what the block
+  // reads from outside.
+  std::string captures;
   // An op that only lowered programs have: it reads or stores codes as integers.
   bool is_on_integers = false;
   // Sums of codes, with the stages that attributes name (ops/epilogue.h).

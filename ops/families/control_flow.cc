@@ -19,6 +19,7 @@ void DefineBlocks(OpList& ops) {
       .Doc(
           "Runs sub_block as long as Condition, BOOL [1], holds. X: what the block reads from "
           "outside; Out: what it writes outside.")
+      .Captures("X")
       .Attr("sub_block", Required(BLOCK))
       .Hints("is_test, skip_eager_deletion_vars")
       .Gradient("while_grad(X, Out, StepScopes, Out@GRAD) -> (X@GRAD)")
@@ -26,6 +27,7 @@ void DefineBlocks(OpList& ops) {
       .GradientNotKnown();
   ops.Define("conditional_block(Cond*, Input*?) -> (Out*, Scope)")
       .Doc("Runs sub_block if Cond holds (is_scalar_condition), or if no Cond is empty.")
+      .Captures("Input")
       .Attr("sub_block", Required(BLOCK))
       .Attr("is_scalar_condition", Bool(false))
       .Hints("skip_eager_deletion_vars")
@@ -34,6 +36,7 @@ void DefineBlocks(OpList& ops) {
       .GradientNotKnown();
   ops.Define("recurrent(inputs*, initial_states*, parameters*?) -> (outputs*, step_scopes)")
       .Doc("Runs sub_block once per time step of inputs.")
+      .Captures("parameters")
       .Attr("has_states", Bool(false))
       .Attr("ex_states", Required(STRINGS))
       .Attr("states", Required(STRINGS))

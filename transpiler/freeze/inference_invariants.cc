@@ -105,8 +105,8 @@ class Check {
   }
 
   void CheckCaptures(const Op& op) {
-    const absl::string_view slot = CaptureSlot(op.type());
-    if (slot.empty() || op.sub_blocks().empty()) return;
+    const absl::string_view slot = CaptureSlot(op);
+    if (slot.empty()) return;
     std::vector<std::string> listed;
     for (const Argument* argument : op.Inputs(slot)) listed.emplace_back(argument->name());
     const std::vector<std::string> wanted = CapturesOf(op);

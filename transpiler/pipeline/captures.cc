@@ -1,6 +1,9 @@
 #include "transpiler/pipeline/captures.h"
 
 #include "absl/container/flat_hash_set.h"
+#include "ops/forward_ops.h"
+#include "ops/op_schema.h"
+#include "ops/op_traits.h"
 #include "proto/program/attributes.h"
 #include "proto/program/program.h"
 
@@ -54,11 +57,11 @@ void SetInputs(const Op& op, absl::string_view slot, const std::vector<std::stri
 
 }  // namespace
 
-absl::string_view CaptureSlot(absl::string_view op_type) {
-  if (op_type == "while" || op_type == "while_grad") return "X";
-  if (op_type == "conditional_block" || op_type == "conditional_block_grad") return "Input";
-  if (op_type == "recurrent" || op_type == "recurrent_grad") return "parameters";
-  return "";
+absl::string_view CaptureSlot(const Op& op) {
+  if (op.sub_blocks().empty()) return "";
+  const std::string forward_type = ForwardTypeOf(op.type());
+  const OpSchema* const schema = FindOpSchema(forward_type.empty() ? op.type() : forward_type);
+  return schema != nullptr ? absl::string_view(schema->traits().captures) : "";
 }
 
 std::vector<absl::string_view> NamesInAttributes(const Op& op) {
@@ -86,7 +89,7 @@ std::vector<std::string> CapturesOf(const Op& owner) {
   }
   std::vector<std::string> captures;
   absl::flat_hash_set<const Variable*> captured;
-  for (const Argument* listed : owner.Inputs(CaptureSlot(owner.type()))) {
+  for (const Argument* listed : owner.Inputs(CaptureSlot(owner))) {
     const Variable* variable = listed->variable();
     if (variable != nullptr && !named.contains(variable) &&
         !named_in_attributes.contains(variable->name())) {
@@ -109,8 +112,8 @@ std::vector<std::string> CapturesOf(const Op& owner) {
 void UpdateCaptures(const Program& program, Rewriter* rewriter) {
   for (int b = program.block_count() - 1; b >= 0; --b) {
     for (const Op& op : program.block(b).ops()) {
-      const absl::string_view slot = CaptureSlot(op.type());
-      if (slot.empty() || op.sub_blocks().empty()) continue;
+      const absl::string_view slot = CaptureSlot(op);
+      if (slot.empty()) continue;
       SetInputs(op, slot, CapturesOf(op), rewriter);
     }
   }

@@ -12,8 +12,8 @@
 
 namespace fixpoint {
 
-// The slot in which an op of that type lists it; "" if the type has none, or is unknown.
-absl::string_view CaptureSlot(absl::string_view op_type);
+// The slot in which the op lists it; "" if it runs no block, or its type has none or is unknown.
+absl::string_view CaptureSlot(const Op& op);
 
 // What the op's attributes may name: variables and, for an op with blocks of its own, any name in a
 // string (states of `recurrent`).

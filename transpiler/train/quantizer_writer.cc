@@ -387,7 +387,7 @@ void QuantizerWriter::Capture(const Argument& reader, const Block& declaring,
   while (block != &declaring && block->forward() != &declaring && block->owner() != nullptr) {
     const Op& owner = *block->owner();
     block = &owner.block();
-    const absl::string_view slot = CaptureSlot(owner.type());
+    const absl::string_view slot = CaptureSlot(owner);
     if (slot.empty() || !captured_.emplace(&owner, name).second) continue;
     const auto note = [&](bool is_output, absl::string_view in_slot, absl::string_view argument) {
       const auto arguments = is_output ? owner.Outputs(in_slot) : owner.Inputs(in_slot);

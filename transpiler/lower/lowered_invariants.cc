@@ -57,6 +57,12 @@ int32_t IntOf(const Op& op, absl::string_view name) {
   return value ? static_cast<int32_t>(*value) : 0;
 }
 
+// Whether it is a product of matrices: its scales may have the factor of a matmul in them.
+bool IsOfMatrices(const Op& op) {
+  const std::optional<ProductTrait>& product = TraitsOf(op).product;
+  return product && product->form == ProductTrait::Form::kMatrices;
+}
+
 // The codes that an op on integers declares to store; nothing if it stores floats.
 std::optional<CodesWritten> StoredBy(const Op& op) {
   if (!IsOnIntegers(op) ||
@@ -189,9 +195,8 @@ class Check {
     if (QuantOpOf(op) == QuantOp::kQuantize) return;
     if (TraitsOf(op).looks_up_rows) return CheckRows(op);
     const bool is_sum = op.type() == "integer_add";
-    const Argument* const input = op.Input(is_sum                         ? "Y"
-                                           : op.Input("Input") != nullptr ? "Input"
-                                                                          : "X");
+    const std::optional<ProductTrait>& product = TraitsOf(op).product;
+    const Argument* const input = op.Input(product ? product->activation : is_sum ? "Y" : "X");
     if (input == nullptr || !CodesIn(*input)) {
       Violated(4, Describe(op), " has no codes to read");
       return;
@@ -279,7 +284,7 @@ class Check {
       return nullptr;
     }
     const absl::Span<const float> values = scales->data<float>();
-    const bool has_factor = op.type() == "integer_matmul";
+    const bool has_factor = IsOfMatrices(op);
     if (!std::all_of(values.begin(), values.end(), [has_factor](float scale) {
           return std::isfinite(scale) && (scale >= 0 || has_factor);
         })) {
@@ -329,7 +334,7 @@ class Check {
     if (op.type() == "integer_average_pool2d") return read.step();
     const std::optional<ProductTrait>& product = TraitsOf(op).product;
     const Argument* const weights = product ? op.Input(product->weight) : nullptr;
-    if (weights == nullptr || op.type() == "integer_matmul") return std::nullopt;
+    if (weights == nullptr || IsOfMatrices(op)) return std::nullopt;
     const std::optional<float> step = portable_codes_.FindStep(*weights, channel);
     if (!step) return std::nullopt;
     return read.step() * *step;

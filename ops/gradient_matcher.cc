@@ -17,6 +17,13 @@ constexpr size_t kMostSlots = 64;
 // Stands for kEmptyArgument; null ends a slot.
 constexpr char kNothing = 0;
 
+// Whether an op reads the variable, which it writes.
+bool Updates(const Op& op, const Variable* written) {
+  const auto inputs = op.inputs();
+  return std::any_of(inputs.begin(), inputs.end(),
+                     [written](const Argument* input) { return input->variable() == written; });
+}
+
 }  // namespace
 
 void GradientMatcher::AddForward(const Op& op) {
@@ -123,6 +130,33 @@ const GradientMatcher::Ops* GradientMatcher::Find(const Op& gradient, SlotMask m
   }
   const auto found = index->find(KeyOfGradient(gradient, mask, identity_));
   return found == index->end() ? none : &found->second;
+}
+
+bool GradientMatcher::ReadsResultsOf(const Op& forward, const Op& gradient) const {
+  for (const RepeatedSlot& slot : SlotsOf(gradient)) {
+    if (!slot.source_is_output) continue;
+    const auto written = SourceOf(slot, forward);
+    const auto read = gradient.Inputs(slot.name);
+    for (size_t i = 0; i < std::min(read.size(), written.size()); ++i) {
+      if (read[i]->value() != written[i]->value() && !Updates(forward, written[i]->variable())) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+const Op* GradientMatcher::ForwardOf(const Op& gradient) const {
+  const SlotMask repeated = Repeated(gradient);
+  const Ops* const alike = repeated == 0 ? nullptr : Find(gradient, repeated);
+  if (alike == nullptr) return nullptr;
+  const Op* found = nullptr;
+  for (const Op* forward : *alike) {
+    if (!ReadsResultsOf(*forward, gradient)) continue;
+    if (found != nullptr) return nullptr;
+    found = forward;
+  }
+  return found;
 }
 
 }  // namespace fixpoint

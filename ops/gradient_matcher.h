@@ -56,6 +56,11 @@ class GradientMatcher {
   // up: real programs have one or two.
   const Ops* Find(const Op& gradient, SlotMask mask) const;
 
+  // The forward op of which the gradient op repeats values in all slots that repeat any; null if
+  // there is none or more than one, or if a result of it was written again before the gradient op
+  // reads it, unless that is state that the forward op updates in place.
+  const Op* ForwardOf(const Op& gradient) const;
+
   // What the gradient op has in these slots, and what `forward` has there for it to repeat.
   Key KeyOfGradient(const Op& gradient, SlotMask mask, Identity identity) const;
   Key KeyOfForward(const Op& gradient, const Op& forward, SlotMask mask, Identity identity) const;
@@ -75,6 +80,7 @@ class GradientMatcher {
   };
 
   Form& FormOf(const Op& gradient) const;
+  bool ReadsResultsOf(const Op& forward, const Op& gradient) const;
   const void* IdentityOf(const Argument& argument, const RepeatedSlot& slot,
                          Identity identity) const;
   template <typename Get>

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/attribute_inputs.h"
+#include "ops/gradient_matcher.h"
 #include "ops/op_schema.h"
 #include "ops/output_lod.h"
 #include "proto/base/status_macros.h"
@@ -88,6 +89,22 @@ std::optional<OpPlanner> OpPlanner::After(const Op& op) const {
   const OpSchema* schema = FindOpSchema(op.type());
   if (schema == nullptr || !CheckForm(op, *schema, era()).ok()) return std::nullopt;
   return std::optional<OpPlanner>(std::in_place, op, planning_);
+}
+
+const Op* OpPlanner::ForwardOp() const { return planning_.gradients.ForwardOf(op_); }
+
+std::vector<const Op*> OpPlanner::GradientsOf(const Op& forward) const {
+  std::vector<const Op*> gradients;
+  for (const Argument* output : forward.outputs()) {
+    if (output->variable() == nullptr) continue;
+    for (const Op* reader : demand().Readers(*output->value())) {
+      if (planning_.gradients.ForwardOf(*reader) != &forward) continue;
+      const bool is_known =
+          std::find(gradients.begin(), gradients.end(), reader) != gradients.end();
+      if (!is_known) gradients.push_back(reader);
+    }
+  }
+  return gradients;
 }
 
 absl::string_view OpPlanner::SlotOf(const Argument& argument) { return argument.slot_name(); }

@@ -27,6 +27,7 @@
 
 namespace fixpoint {
 
+class GradientMatcher;
 class OpSchema;
 
 }  // namespace fixpoint
@@ -64,6 +65,7 @@ struct Planning {
   // The ops that have begun at a step (schedule.h).
   const absl::flat_hash_set<const Op*>& begun;
   const Demand& demand;
+  const GradientMatcher& gradients;  // of the ops that run
   NeverNegative& never_negative;
   PlanBuilder& builder;
   BlockPlanner& block_planner;
@@ -92,6 +94,10 @@ class OpPlanner {
   // Whether the op is in test mode, by its attribute or because that has begun.
   bool IsTest() const { return HasBegun() || attributes_.Bool("is_test"); }
   const Demand& demand() const { return planning_.demand; }
+  // The op of this block whose gradient this op computes (GradientMatcher::ForwardOf).
+  const Op* ForwardOp() const;
+  // The gradient ops of an op that run in this block and read something that it writes.
+  std::vector<const Op*> GradientsOf(const Op& forward) const;
   PlanBuilder& builder() { return planning_.builder; }
   const PlanBuilder& builder() const { return planning_.builder; }
   BlockPlanner& block_planner() { return planning_.block_planner; }

@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ops/gradient_matcher.h"
 #include "ops/op_form.h"
 #include "ops/op_schema.h"
 #include "proto/base/status_macros.h"
@@ -65,12 +66,15 @@ class Planner final : public BlockPlanner {
   absl::Status PlanOps(const Block& block, const std::vector<const Value*>& wanted,
                        PlanBuilder* builder) {
     const Demand demand(block, era_, wanted, request_.keeps_all);
-    const Planning planning{era_,     numbers_, request_.begun, demand, never_negative_,
-                            *builder, *this};
     std::vector<const Op*> live;
+    GradientMatcher gradients(era_);
     for (const Op& op : block.ops()) {
-      if (!IsFeedOrFetch(op) && demand.IsLive(op)) live.push_back(&op);
+      if (IsFeedOrFetch(op) || !demand.IsLive(op)) continue;
+      live.push_back(&op);
+      gradients.AddForward(op);
     }
+    const Planning planning{era_,      numbers_,        request_.begun, demand,
+                            gradients, never_negative_, *builder,       *this};
     // This comes first, because an op may do the work of later ones.
     for (const Op* op : live) {
       if (absl::Status status = AddEntries(*op, builder); !status.ok()) return AtOp(*op, status);

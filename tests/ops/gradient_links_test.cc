@@ -7,6 +7,9 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "ops/gradient_matcher.h"
 #include "proto/program/program.h"
 #include "tests/testing/parsed_program.h"
 
@@ -175,6 +178,56 @@ TEST(GradientLinks, OfAnOpWithASlotTwiceAreUncertainForAllOpsOfItsType) {
   EXPECT_THAT(GradientsOf(program, 0), IsEmpty());
   EXPECT_EQ(GradientLinks(program, kForwardTypes).UncertainGradientOf(OpAt(program, 0)),
             &OpAt(program, 1));
+}
+
+// The position of the forward op of the last op, among all ops of block 0; -1 if there is none.
+int ForwardOfLast(absl::string_view text) {
+  const Program program = ParsedProgram(text);
+  GradientMatcher matcher(EraOf(program));
+  for (const Op& op : program.block(0).ops()) matcher.AddForward(op);
+  const Op* forward = matcher.ForwardOf(*program.block(0).last_op());
+  return forward != nullptr ? forward->Index() : -1;
+}
+
+TEST(ForwardOf, IsTheOpThatHasEverythingThatIsRepeated) {
+  EXPECT_EQ(ForwardOfLast("pool2d(X=x) -> (Out=a)\n"
+                          "pool2d(X=x) -> (Out=b)\n"
+                          "pool2d_grad(X=x, Out=b, Out@GRAD=g) -> (X@GRAD=h)\n"),
+            1);
+  EXPECT_EQ(ForwardOfLast("pool2d(X=x) -> (Out=a)\n"
+                          "pool2d_grad(X=a, Out=a, Out@GRAD=g) -> (X@GRAD=h)\n"),
+            -1);
+}
+
+TEST(ForwardOf, IsNoneOfSeveral) {
+  EXPECT_EQ(ForwardOfLast("mul(X=x, Y=w) -> (Out=a)\n"
+                          "mul(X=x, Y=w) -> (Out=b)\n"
+                          "mul_grad(X=x, Y=w, Out@GRAD=g) -> (X@GRAD=h)\n"),
+            -1);
+  EXPECT_EQ(ForwardOfLast("mul(X=x, Y=w) -> (Out=a)\n"), -1);
+}
+
+// Unlike state, which its op updates in place.
+TEST(ForwardOf, IsNoneIfAResultWasWrittenAgain) {
+  const auto of_relu = [](absl::string_view scaled) {
+    return ForwardOfLast(
+        absl::StrCat("var y f32[2] persistable\n"
+                     "relu(X=x) -> (Out=y)\n"
+                     "scale(X=y) -> (Out=",
+                     scaled,
+                     ") {scale=2.0}\n"
+                     "relu_grad(Out=y, Out@GRAD=g) -> (X@GRAD=h)\n"));
+  };
+  EXPECT_EQ(of_relu("z"), 0);
+  EXPECT_EQ(of_relu("y"), -1);
+  EXPECT_EQ(
+      ForwardOfLast("var m f32[2] persistable\n"
+                    "batch_norm(X=x, Scale=s, Bias=b, Mean=m, Variance=v) -> (Y=y, MeanOut=m, "
+                    "VarianceOut=w, SavedMean=n, SavedVariance=o)\n"
+                    "scale(X=m) -> (Out=m) {scale=2.0}\n"
+                    "batch_norm_grad(X=x, Scale=s, Bias=b, MeanOut=m, VarianceOut=w, SavedMean=n, "
+                    "SavedVariance=o, Y@GRAD=g) -> (X@GRAD=h)\n"),
+      0);
 }
 
 }  // namespace

@@ -105,8 +105,13 @@ std::optional<std::string> ScaleTraining::WhyNotOutput(const Argument& reader,
     }
   }
   // A slot that repeats it reads the value that the forward op read.
+  const std::vector<RepeatedSlot> slots_read =
+      RepeatedSlots(gradient.type(), reader.op().desc(), era_);
   const bool repeats =
-      static_cast<int>(gradient.Inputs(reader.slot_name()).size()) > reader.index();
+      std::any_of(slots_read.begin(), slots_read.end(), [&](const RepeatedSlot& slot) {
+        return !slot.source_is_output && slot.source == reader.slot_name() &&
+               static_cast<int>(gradient.Inputs(slot.name).size()) > reader.index();
+      });
   if (!repeats && reader.variable()->values().size() > 1) {
     return absl::StrCat(Describe(gradient), " does not repeat it, and \"",
                         reader.variable()->name(), "\" is written more than once");

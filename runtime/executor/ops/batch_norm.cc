@@ -25,9 +25,6 @@ namespace {
 struct ForwardNorm {
   std::shared_ptr<kernels::BatchNorm> norm;
   NormalizedValue y;
-  const Value* x;
-  const Value* scale;
-  const Value* inverse_deviation;  // SavedVariance
   Layout layout;
 };
 
@@ -68,20 +65,6 @@ absl::StatusOr<kernels::BatchNormShape> ShapeOf(const OpPlanner& op) {
 // Whether X is normalized by the statistics of the batch.
 bool UsesBatch(const OpPlanner& op) { return !UsesGivenStatistics(op.attributes(), op.IsTest()); }
 
-// The ops that compute gradients by the statistics of this one.
-std::vector<const Op*> GradientsOf(const OpPlanner& op) {
-  std::vector<const Op*> gradients;
-  if (!op.Wants("SavedMean")) return gradients;
-  for (const Op* reader : op.demand().Readers(op.OutputValue("SavedMean"))) {
-    if (reader->type() == "batch_norm_grad") gradients.push_back(reader);
-  }
-  return gradients;
-}
-
-bool Reads(const Op& op, absl::string_view slot, const Value& value) {
-  return op.Input(slot) != nullptr && op.Input(slot)->value() == &value;
-}
-
 // A relu that alone reads the output, and its gradient op, if there is one; the norm's only
 // gradient, which is by the batch, then reads only that one's result.
 struct ReluAfter {
@@ -94,22 +77,17 @@ std::optional<ReluAfter> FindRelu(const OpPlanner& op) {
   if (relu == nullptr || relu->type() != "relu" || relu->Output("Out") == nullptr) {
     return std::nullopt;
   }
-  ReluAfter found{relu};
-  for (const Op* reader : op.demand().Readers(*relu->Output("Out")->value())) {
-    if (reader->type() != "relu_grad" || !Reads(*reader, "Out", *relu->Output("Out")->value())) {
-      continue;
-    }
-    if (found.gradient != nullptr || reader->Input("Out@GRAD") == nullptr ||
-        reader->Output("X@GRAD") == nullptr) {
-      return std::nullopt;
-    }
-    found.gradient = reader;
+  const std::vector<const Op*> gradients = op.GradientsOf(op.op());
+  const std::vector<const Op*> of_relu = op.GradientsOf(*relu);
+  if (of_relu.empty()) return gradients.empty() ? std::optional(ReluAfter{relu}) : std::nullopt;
+  const ReluAfter found{relu, of_relu[0]};
+  if (gradients.size() != 1 || of_relu.size() != 1 ||
+      found.gradient->Input("Out@GRAD") == nullptr || found.gradient->Output("X@GRAD") == nullptr) {
+    return std::nullopt;
   }
-  const std::vector<const Op*> gradients = GradientsOf(op);
-  if (found.gradient == nullptr) return gradients.empty() ? std::optional(found) : std::nullopt;
   const Value& dy = *found.gradient->Output("X@GRAD")->value();
-  if (gradients.size() != 1 || op.demand().OnlyReader(dy) != gradients[0] ||
-      !Reads(*gradients[0], "Y@GRAD", dy)) {
+  const Argument* const read = gradients[0]->Input("Y@GRAD");
+  if (op.demand().OnlyReader(dy) != gradients[0] || read == nullptr || read->value() != &dy) {
     return std::nullopt;
   }
   const std::optional<OpPlanner> gradient = op.After(*gradients[0]);
@@ -193,13 +171,6 @@ absl::Status PlanTraining(OpPlanner& op, kernels::BatchNormShape shape) {
               0,
               "batch_norm statistics"});
 
-  const Argument* saved_variance = op.op().Output("SavedVariance");
-  const ForwardNorm forward{norm,
-                            y,
-                            &op.InputValue("X"),
-                            &op.InputValue("Scale"),
-                            saved_variance != nullptr ? saved_variance->value() : nullptr,
-                            layout};
   const Value* result = op.Wants("Y") ? &op.OutputValue("Y") : nullptr;
   if (after) {
     result = after->relu->Output("Out")->value();
@@ -210,7 +181,9 @@ absl::Status PlanTraining(OpPlanner& op, kernels::BatchNormShape shape) {
       op.builder().Attach(dy, GradientOfRelu{after->gradient->Input("Out@GRAD")->value()});
     }
   }
-  if (op.Wants("SavedMean")) op.builder().Attach(op.OutputValue("SavedMean"), forward);
+  if (op.Wants("SavedMean")) {
+    op.builder().Attach(op.OutputValue("SavedMean"), ForwardNorm{norm, y, layout});
+  }
   if (result != nullptr) DeferElements(op, y, *result);
   return absl::OkStatus();
 }
@@ -288,17 +261,12 @@ absl::Status PlanGradientOfGiven(OpPlanner& op, const kernels::BatchNormShape& s
 absl::Status PlanGradient(OpPlanner& op) {
   ASSIGN_OR_RETURN(const kernels::BatchNormShape shape, ShapeOf(op));
   if (!UsesBatch(op)) return PlanGradientOfGiven(op, shape);
-  const auto* forward = op.builder().Attached<ForwardNorm>(op.InputValue("SavedMean"));
+  const auto* forward = op.ForwardOp() != nullptr
+                            ? op.builder().Attached<ForwardNorm>(op.InputValue("SavedMean"))
+                            : nullptr;
   if (forward == nullptr) {
     return absl::UnimplementedError(
-        "no batch_norm of the program wrote SavedMean by its batch; want one that did");
-  }
-  const std::pair<const char*, const Value*> inputs[] = {
-      {"X", forward->x}, {"Scale", forward->scale}, {"SavedVariance", forward->inverse_deviation}};
-  for (const auto& [slot, value] : inputs) {
-    if (&op.InputValue(slot) == value) continue;
-    return absl::UnimplementedError(absl::StrCat(
-        "input ", slot, " is not that of the batch_norm that wrote SavedMean; want the same"));
+        "no batch_norm by its batch has all the values that this op repeats; want one");
   }
   const auto* of_relu = op.builder().Attached<GradientOfRelu>(op.InputValue("Y@GRAD"));
   const Value& dy_value = of_relu != nullptr ? *of_relu->dy : op.InputValue("Y@GRAD");

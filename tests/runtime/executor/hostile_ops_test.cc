@@ -118,12 +118,12 @@ TEST(HostilePrograms, AreRefused) {
           pooling_type="max", ksize=[2, 2], strides=[2, 2]}
         batch_norm_grad(X=p, Scale=s, Bias=s, MeanOut=m, VarianceOut=v, SavedMean=sm,
           SavedVariance=sv, Y@GRAD=p) -> (X@GRAD=y, Scale@GRAD=ds, Bias@GRAD=db))",
-       "input X is not that of the batch_norm that wrote SavedMean; want the same"},
+       "no batch_norm by its batch has all the values that this op repeats; want one"},
       {R"(batch_norm(X=x, Scale=s, Bias=s, Mean=s, Variance=s) -> (
           Y=n, MeanOut=m, VarianceOut=v, SavedMean=sm, SavedVariance=sv)
         batch_norm_grad(X=x, Scale=sm, Bias=s, MeanOut=m, VarianceOut=v, SavedMean=sm,
           SavedVariance=sv, Y@GRAD=x) -> (X@GRAD=y, Scale@GRAD=ds, Bias@GRAD=db))",
-       "input Scale is not that of the batch_norm that wrote SavedMean; want the same"},
+       "no batch_norm by its batch has all the values that this op repeats; want one"},
       {"tile(X=i) -> (Out=y) {repeat_times=[4611686018427387904L]}",
        "a tensor [4611686018427387904, 2] has more elements than an int64 holds"},
       {"fake_dequantize_max_abs(X=s, Scale=one) -> (Out=y) {max_range=inf}",

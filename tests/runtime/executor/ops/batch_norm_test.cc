@@ -155,7 +155,7 @@ TEST(BatchNormOfNhwc, AndItsGradient) {
         relu(X=y) -> (Out=z)
         fake_quantize_dequantize_abs_max(X=z) -> (Out=q, OutScale=s) {bit_length=8}
         relu_grad(Out=z, Out@GRAD=dz) -> (X@GRAD=dy)
-        batch_norm_grad(X=x, Scale=scale, Bias=bias, Mean=mean, Variance=variance, MeanOut=m2,
+        batch_norm_grad(X=x, Scale=scale, Bias=bias, Mean=m2, Variance=v2, MeanOut=m2,
           VarianceOut=v2, SavedMean=m, SavedVariance=v, Y@GRAD=dy) -> (
           X@GRAD=dx, Scale@GRAD=dscale, Bias@GRAD=dbias) {)",
                                              attributes, R"(}

@@ -1,7 +1,7 @@
 // What is done with each element of a product or a convolution before it is stored: the bias, the
 // batch normalization, the sum with a residual, the activation, the step to codes. One vocabulary,
 // for kernels, for simulated inference, and for the ops of lowered programs, which declare it in
-// their attributes.
+// their attributes (epilogue_attributes.h).
 
 #ifndef FIXPOINT_OPS_EPILOGUE_H_
 #define FIXPOINT_OPS_EPILOGUE_H_
@@ -9,9 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "proto/wire/program.pb.h"
 
 namespace fixpoint {
 
@@ -61,14 +59,6 @@ using Epilogue = std::vector<EpilogueStage>;
 absl::string_view StageName(EpilogueStage::Kind kind);
 // Nothing if no stage has that name.
 std::optional<EpilogueStage::Kind> FindStage(absl::string_view name);
-
-// Reads the stages from an op's attributes: `epilogue` (STRINGS) names them, `epilogue_a` and
-// `epilogue_b` (FLOATS) have the parameters of each; if they are absent there are no stages. Error
-// (kInvalidArgument): no stage has that name, the numbers of parameters differ, or a zero point is
-// no code.
-absl::StatusOr<Epilogue> EpilogueOf(const OpDesc& op);
-// Sets these attributes.
-void SetEpilogue(const Epilogue& epilogue, OpDesc* op);
 
 }  // namespace fixpoint
 

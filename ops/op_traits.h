@@ -116,7 +116,7 @@ struct OpTraits {
   std::string captures;
   // An op that only lowered programs have: it reads or stores codes as integers.
   bool is_on_integers = false;
-  // Sums of codes, with the stages that attributes name (ops/epilogue.h).
+  // Sums of codes, with the stages that attributes name (ops/epilogue_attributes.h).
   bool has_epilogue = false;
   // For an op that is not a product: whether its channels are those of images.
   bool gives_images = false;

@@ -9,6 +9,7 @@
 #include "ops/code_dtype.h"
 #include "ops/code_range.h"
 #include "ops/epilogue.h"
+#include "ops/epilogue_attributes.h"
 #include "ops/infer.h"
 #include "ops/infer_rules.h"
 #include "proto/base/status_macros.h"

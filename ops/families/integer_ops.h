@@ -16,8 +16,8 @@ namespace fixpoint {
 // `out_largest_code` codes above it stand for.
 OpSchemaBuilder& DefineStored(OpSchemaBuilder& op);
 // The same for an op that adds up codes, with `input_zero_point`, the code of 0 in its input, and
-// the attributes of an epilogue (ops/epilogue.h), whose operands are the arguments of the slot
-// Operands in the order of the stages that have one.
+// the attributes of an epilogue (ops/epilogue_attributes.h), whose operands are the arguments of
+// the slot Operands in the order of the stages that have one.
 OpSchemaBuilder& DefineEpilogue(OpSchemaBuilder& op);
 // The same for an op that adds up products of codes, with `weight_zero_point`, the code of 0 in its
 // weight.

@@ -12,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "benchmarks/networks.h"
 #include "ops/epilogue.h"
+#include "ops/epilogue_attributes.h"
 #include "ops/layers.h"
 #include "ops/optimizer.h"
 #include "ops/program_builder.h"

@@ -102,6 +102,10 @@ constexpr InferCase kLowered[] = {
         var w i8[12,5]
         integer_mul(X=q, Y=w, Scales=s) -> (Out=y) {epilogue=["tanh"], epilogue_a=[0.0], epilogue_b=[0.0]})",
      "error: epilogue names \"tanh\", which is no stage"},
+    {R"(var q u8[-1,12]
+        var w i8[12,5]
+        integer_mul(X=q, Y=w, Scales=s) -> (Out=y) {epilogue="relu"})",
+     "error: attribute epilogue is string; want strings"},
     {R"(var q u8[-1,6,8,8]
         var w i8[6,2,2,2]
         integer_conv2d_transpose(Input=q, Filter=w, Scales=s) -> (Output=y) {strides=[2, 2], groups=3, output_size=[17, 16]})",

@@ -1,5 +1,6 @@
 // Each invariant of lowered programs, broken by an edit after the lowering.
 
+#include "ops/epilogue_attributes.h"
 #include "transpiler/lower/lowered_invariants.h"
 
 #include <glog/logging.h>

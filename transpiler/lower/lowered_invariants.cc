@@ -15,6 +15,7 @@
 #include "ops/code_dtype.h"
 #include "ops/code_ops.h"
 #include "ops/epilogue.h"
+#include "ops/epilogue_attributes.h"
 #include "ops/op_schema.h"
 #include "ops/op_traits.h"
 #include "ops/quant_math.h"

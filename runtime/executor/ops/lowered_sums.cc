@@ -15,6 +15,7 @@
 #include "ops/bias_codes.h"
 #include "ops/code_dtype.h"
 #include "ops/epilogue.h"
+#include "ops/epilogue_attributes.h"
 #include "proto/base/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/convolution.h"

@@ -12,6 +12,7 @@
 #include "ops/bias_codes.h"
 #include "ops/code_dtype.h"
 #include "ops/epilogue.h"
+#include "ops/epilogue_attributes.h"
 #include "ops/quant_math.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/type_names.h"

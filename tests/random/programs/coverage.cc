@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/epilogue.h"
+#include "ops/epilogue_attributes.h"
 #include "ops/op_traits.h"
 #include "transpiler/lower/lower.h"
 #include "transpiler/report/lowering_account.h"

@@ -21,6 +21,7 @@
 #include "ops/codes/folded_ops.h"
 #include "ops/dims.h"
 #include "ops/epilogue.h"
+#include "ops/epilogue_attributes.h"
 #include "ops/era.h"
 #include "ops/op_form.h"
 #include "ops/quant_math.h"

@@ -1,0 +1,22 @@
+// The stages of an epilogue that the attributes of an op declare: `epilogue` (STRINGS) names them,
+// `epilogue_a` and `epilogue_b` (FLOATS) have the parameters of each.
+
+#ifndef FIXPOINT_OPS_EPILOGUE_ATTRIBUTES_H_
+#define FIXPOINT_OPS_EPILOGUE_ATTRIBUTES_H_
+
+#include "absl/status/statusor.h"
+#include "ops/epilogue.h"
+#include "proto/wire/program.pb.h"
+
+namespace fixpoint {
+
+// No stages for an op whose type has none of these attributes. Errors (kInvalidArgument): an
+// attribute is of another type, no stage has a name, the numbers of parameters differ, or a zero
+// point is no code.
+absl::StatusOr<Epilogue> EpilogueOf(const OpDesc& op);
+// Sets these attributes.
+void SetEpilogue(const Epilogue& epilogue, OpDesc* op);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_OPS_EPILOGUE_ATTRIBUTES_H_

@@ -106,6 +106,16 @@ const Case kCases[] = {
      "  SavedMean=sm, SavedVariance=sv)\n"
      "relu(X=n) -> (Out=out)\n",
      "to channels last\nconv2d\nbatch_norm statistics\nbatch_norm + relu\nto row major"},
+    {"GradientsOfNormAndReluAreOneStep",
+     "conv2d(Input=x, Filter=w) -> (Output=y)\n"
+     "batch_norm(X=y, Scale=s, Bias=b, Mean=m, Variance=v) -> (Y=n, MeanOut=m, VarianceOut=v,\n"
+     "  SavedMean=sm, SavedVariance=sv)\n"
+     "relu(X=n) -> (Out=a)\n"
+     "relu_grad(Out=a, Out@GRAD=residual) -> (X@GRAD=dn)\n"
+     "batch_norm_grad(X=y, Scale=s, Bias=b, MeanOut=m, VarianceOut=v, SavedMean=sm,\n"
+     "  SavedVariance=sv, Y@GRAD=dn) -> (X@GRAD=out, Scale@GRAD=ds, Bias@GRAD=db)\n",
+     "to channels last\nconv2d\nbatch_norm statistics\nto channels last\n"
+     "batch_norm_grad statistics\nbatch_norm_grad + relu_grad\nto row major"},
     {"WhatElseIsReadIsHeld",
      "conv2d(Input=x, Filter=w) -> (Output=y)\n"
      "relu(X=y) -> (Out=z)\n"

@@ -1,6 +1,5 @@
 // Each invariant of lowered programs, broken by an edit after the lowering.
 
-#include "ops/epilogue_attributes.h"
 #include "transpiler/lower/lowered_invariants.h"
 
 #include <glog/logging.h>
@@ -19,6 +18,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "ops/epilogue.h"
+#include "ops/epilogue_attributes.h"
 #include "proto/program/attributes.h"
 #include "proto/program/op_builder.h"
 #include "proto/program/program.h"

@@ -33,14 +33,23 @@ inline AffineParams AffineParamsOf(float min, float max, const CodeRange& codes)
   return {step, std::clamp(zero_point, smallest, largest)};
 }
 
-// The code of NaN is the zero point.
-inline float AffineCode(float x, const AffineParams& params, const CodeRange& codes) {
-  const float steps = x / params.step;
+// The code of so many steps; that of NaN is the zero point.
+inline float CodeOfSteps(float steps, float zero_point, const CodeRange& codes) {
   const float rounded =
       codes.rounding == QuantSpec::HALF_TO_EVEN ? RoundHalfToEven(steps) : std::round(steps);
-  const float code = rounded + params.zero_point;
-  if (std::isnan(code)) return params.zero_point;
+  const float code = rounded + zero_point;
+  if (std::isnan(code)) return zero_point;
   return std::clamp(code, static_cast<float>(codes.smallest), static_cast<float>(codes.largest));
+}
+
+// By a step that is found in the values.
+inline float AffineCode(float x, const AffineParams& params, const CodeRange& codes) {
+  return CodeOfSteps(x / params.step, params.zero_point, codes);
+}
+
+// By a step that is kept from run to run, whose reciprocal is rounded.
+inline float StoredAffineCode(float x, const AffineParams& params, const CodeRange& codes) {
+  return CodeOfSteps(x * (1 / params.step), params.zero_point, codes);
 }
 
 }  // namespace fixpoint

@@ -331,7 +331,7 @@ void DefineOwnQuantizers(OpList& ops) {
   Define(ops, QuantOp::kDequantize, "fake_dequantize_affine(X, Scale, ZeroPoint) -> (Out)")
       .ScalesAreSteps()
       .Doc("Out = (X - ZeroPoint) * Scale.")
-      .Infer(SameAs("X", {"Out"}));
+      .Infer(InferPerTensorDequantize);
 }
 
 void DefineDequantizers(OpList& ops) {

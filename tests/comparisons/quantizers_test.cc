@@ -53,6 +53,7 @@ INSTANTIATE_TEST_SUITE_P(
                         Range{"Learned", "quantizer: 'lsq' form: FUSED"}),
         testing::Values(Range{"PerChannel", "quantizer: 'channel_wise_abs_max'"},
                         Range{"PerTensor", "quantizer: 'abs_max' granularity: PER_TENSOR"},
+                        Range{"Affine", "quantizer: 'moving_average_min_max'"},
                         Range{"LearnedPerChannel", "quantizer: 'channel_wise_lsq' form: FUSED"},
                         Range{"LearnedPerTensor",
                               "quantizer: 'lsq' form: FUSED granularity: PER_TENSOR"}),

@@ -50,6 +50,25 @@ TEST(WeightCodes, OfAGivenScaleAreClippedToIt) {
               ElementsAre(64, 127, -128));
 }
 
+// By the reciprocal of the step: 0.1f * 30 is 3, and float(1 / 0.1f) * 0.25 is 2.5.
+TEST(WeightCodes, OfAStoredStepHaveOneZeroPoint) {
+  WeightCodesOptions options;
+  options.codes = AffineCodes(8, /*is_unsigned=*/true, QuantSpec::HALF_TO_EVEN);
+  options.affine = AffineParams{0.1f, 3};
+  const auto made =
+      MakeStoredAffineWeightCodes(Floats({2, 3}, {0, 0.25f, -0.4f, 3, 99, 0.1f}), options);
+  ASSERT_TRUE(made.ok()) << made.status();
+  EXPECT_THAT(made->codes.data<uint8_t>(), ElementsAre(3, 5, 0, 33, 255, 4));
+  EXPECT_THAT(made->scales.data<float>(), ElementsAre(0.1f));
+  EXPECT_THAT(made->zero_points->data<float>(), ElementsAre(3));
+  options.codes = AffineCodes(4, /*is_unsigned=*/false, QuantSpec::HALF_TO_EVEN);
+  EXPECT_THAT(MakeStoredAffineWeightCodes(Floats({2}, {9, -9}), options)->codes.data<int8_t>(),
+              ElementsAre(7, -8));
+  options.codes = AffineCodes(9, /*is_unsigned=*/false, QuantSpec::HALF_TO_EVEN);
+  EXPECT_EQ(MakeStoredAffineWeightCodes(Floats({1}, {1}), options).status().message(),
+            "has codes of 9 bits with a zero point; want up to 8, and one for all");
+}
+
 TEST(WeightCodes, RoundTiesAsTheQuantizerDoes) {
   const Tensor weight = Floats({4}, {127, 0.5f, -2.5f, 3.5f});
   EXPECT_THAT(MakeWeightCodes(weight, {})->codes.data<int8_t>(), ElementsAre(127, 1, -3, 4));

@@ -13,8 +13,8 @@
 // quantizer's scale is that of the weight as it is now, whatever the last training step found. A
 // weight that is cast to FP32 first has the codes of the cast's result, and is removed with it.
 //
-// Codes with a step and a zero point for each row keep the dequantize op of their quantizer, which
-// reads both as parameters:
+// Codes with a step and a zero point, for each row or for all, keep the dequantize op of their
+// quantizer, which reads both as parameters:
 //
 //   fake_row_wise_dequantize(Scale=w.int8.scale, X=w.int8, ZeroPoint=w.int8.zero_point) -> (Out=d)
 
@@ -30,6 +30,9 @@
 #include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "ops/affine_codes.h"
+#include "ops/code_ops.h"
+#include "ops/code_range.h"
 #include "ops/dims.h"
 #include "ops/op_form.h"
 #include "proto/base/status_macros.h"
@@ -112,7 +115,7 @@ class WeightQuantizer {
 
  private:
   // The codes of a weight depend on this alone.
-  using Key = std::tuple<std::string, std::string, int, int, int, std::vector<float>>;
+  using Key = std::tuple<std::string, std::string, int, int, int, int, std::vector<float>>;
   struct Written {
     std::string codes;
     std::string scales;
@@ -160,6 +163,35 @@ class WeightQuantizer {
     return std::vector<float>{stored.value};
   }
 
+  // The step and the zero point that training stored.
+  absl::StatusOr<AffineParams> StoredParams(const QuantizationSite& site) const {
+    const Scope& trained = context_.parameters.trained();
+    ASSIGN_OR_RETURN(const StoredScale step,
+                     FindStoredScale(*site.scale, trained, context_.quantizers));
+    const std::optional<CodeOp> read = ReadCodeOp(*site.quantize, EraOf(program_));
+    const Argument* const argument = read ? read->zero_point : nullptr;
+    const Scope::Value* const value =
+        argument != nullptr ? trained.FindOrNull(argument->name()) : nullptr;
+    const Tensor* const tensor = value != nullptr ? std::get_if<Tensor>(value) : nullptr;
+    if (tensor == nullptr || tensor->dtype() != VarType::FP32 || tensor->size() != 1) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(DescribeInFile(*site.quantize),
+                       ": the parameters have no zero point of one element for it"));
+    }
+    const float zero_point = tensor->data<float>()[0];
+    if (!IsCode(zero_point, site.codes)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          DescribeInFile(*site.quantize), ": ", std::string(argument->slot_name()), " holds ",
+          zero_point, "; want a code, ", site.codes.smallest, " to ", site.codes.largest));
+    }
+    if (!std::isnormal(step.value)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(DescribeInFile(*site.quantize), ": ", std::string(site.scale->slot_name()),
+                       " holds ", step.value, "; want a finite number above 0"));
+    }
+    return AffineParams{step.value, zero_point};
+  }
+
   absl::StatusOr<const Written*> Write(const QuantizationSite& site) {
     const std::optional<WeightSource> source = SourceOf(*site.input->value(), EraOf(program_));
     if (!source.has_value()) {
@@ -169,25 +201,29 @@ class WeightQuantizer {
                        "parameter itself, or casts to FP32 alone"));
     }
     const Variable* weight = source->parameter;
-    if (site.is_affine && (!site.is_dynamic || context_.form != FrozenForm::kPortable)) {
+    if (site.is_affine && (site.fused || context_.form != FrozenForm::kPortable)) {
       return absl::UnimplementedError(
           absl::StrCat(DescribeInFile(*site.quantize), ": quantizes the weight \"", weight->name(),
-                       "\" with a zero point; want a symmetric quantizer for weights, or "
-                       "row_wise_min_max and the portable form"));
+                       "\" with a zero point; want a symmetric quantizer for weights, or the "
+                       "portable form of one with an op that dequantizes"));
     }
     WeightCodesOptions options;
     options.codes = site.codes;
     options.axis = site.axis;
-    if (!site.is_dynamic) {
+    if (site.is_affine && !site.is_dynamic) {
+      ASSIGN_OR_RETURN(options.affine, StoredParams(site));
+    } else if (!site.is_dynamic) {
       ASSIGN_OR_RETURN(options.scales, StoredScales(site));
     } else if (site.quantizer != nullptr) {
       options.find_scale = [&site](absl::Span<const float> values) {
         return site.quantizer->Observe(site.parameters, values, /*state=*/{}, /*step=*/1);
       };
     }
-    const auto [it, is_new] =
-        written_.try_emplace(Key(weight->name(), DynamicQuantizer(site), site.codes.bits,
-                                 site.codes.rounding, options.axis, options.scales));
+    std::vector<float> stored = options.scales;
+    if (options.affine) stored = {options.affine->step, options.affine->zero_point};
+    const auto [it, is_new] = written_.try_emplace(
+        Key(weight->name(), DynamicQuantizer(site), site.codes.smallest, site.codes.largest,
+            site.codes.rounding, options.axis, std::move(stored)));
     if (is_new) {
       ASSIGN_OR_RETURN(it->second, WriteCodes(site, *source, options));
     }
@@ -215,7 +251,9 @@ class WeightQuantizer {
     if (site.is_dynamic) CountOutdated(site, made->scales);
     ++context_.quantized_weights.count;
     context_.quantized_weights.float_bytes += tensor->bytes().size();
-    absl::string_view suffix = made->codes.dtype() == VarType::INT16 ? ".int16" : ".int8";
+    absl::string_view suffix = made->codes.dtype() == VarType::INT16   ? ".int16"
+                               : made->codes.dtype() == VarType::UINT8 ? ".uint8"
+                                                                       : ".int8";
     if (context_.form != FrozenForm::kPortable) {
       ASSIGN_OR_RETURN(made->codes, AsFloat(made->codes));
       suffix = ".codes";
@@ -237,6 +275,7 @@ class WeightQuantizer {
   static absl::StatusOr<WeightCodes> MakeCodes(const QuantizationSite& site, const Tensor& weight,
                                                const WeightCodesOptions& options) {
     if (!site.is_affine) return MakeWeightCodes(weight, options);
+    if (options.affine) return MakeStoredAffineWeightCodes(weight, options);
     QuantSpec spec = site.parameters;
     spec.set_bits(site.codes.bits);
     spec.set_scheme(QuantSpec::AFFINE);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -204,6 +205,35 @@ absl::StatusOr<WeightCodes> MakeAffineWeightCodes(
     zero_points.mutable_data<int32_t>()[c] = static_cast<int32_t>(params[c].zero_point);
   }
   return WeightCodes{std::move(codes), std::move(scales), std::move(zero_points)};
+}
+
+absl::StatusOr<WeightCodes> MakeStoredAffineWeightCodes(const Tensor& weight,
+                                                        const WeightCodesOptions& options) {
+  RETURN_IF_ERROR(CheckWeight(weight, options.axis));
+  if (options.codes.bits > 8 || options.axis >= 0) {
+    return absl::UnimplementedError(absl::StrCat(
+        "has codes of ", options.codes.bits, " bits with ",
+        options.axis >= 0 ? "a zero point for each channel that was stored" : "a zero point",
+        "; want up to 8, and one for all"));
+  }
+  const VarType::Type dtype = options.codes.is_unsigned ? VarType::UINT8 : VarType::INT8;
+  ASSIGN_OR_RETURN(Tensor codes, Tensor::Allocate(dtype, weight.dims()));
+  const absl::Span<const float> values = weight.data<float>();
+  const auto fill = [&](auto to) {
+    std::transform(values.begin(), values.end(), to.begin(), [&](float value) {
+      return static_cast<typename decltype(to)::value_type>(
+          StoredAffineCode(value, *options.affine, options.codes));
+    });
+  };
+  if (options.codes.is_unsigned) {
+    fill(codes.mutable_data<uint8_t>());
+  } else {
+    fill(codes.mutable_data<int8_t>());
+  }
+  const float step[] = {options.affine->step};
+  const float zero_point[] = {options.affine->zero_point};
+  return WeightCodes{std::move(codes), Tensor::FromValues<float>({1}, step),
+                     Tensor::FromValues<float>({1}, zero_point)};
 }
 
 }  // namespace fixpoint

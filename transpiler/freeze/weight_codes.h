@@ -16,9 +16,10 @@
 namespace fixpoint {
 
 struct WeightCodes {
-  Tensor codes;   // INT8, or INT16 for more than 8 bits, with the weight's extents
+  Tensor codes;   // INT8, UINT8, or INT16 for more than 8 bits, with the weight's extents
   Tensor scales;  // FP32 [1], or [C]: the floats that the largest code stands for
-  // INT32 [C], for codes that have zero points: the scales are then the steps between two codes.
+  // INT32 [C], or FP32 [1], for codes that have zero points: the scales are then the steps between
+  // two codes.
   std::optional<Tensor> zero_points;
 };
 
@@ -30,6 +31,8 @@ struct WeightCodesOptions {
   // for each channel; by default it gives the largest absolute value.
   std::vector<float> scales;
   std::function<float(absl::Span<const float>)> find_scale;
+  // For codes with one step and one zero point instead.
+  std::optional<AffineParams> affine;
 };
 
 // Codes of an FP32 tensor, rounded as the fake-quantize ops round (quant_math.h). A tensor or
@@ -45,6 +48,12 @@ absl::StatusOr<WeightCodes> MakeWeightCodes(const Tensor& weight,
 absl::StatusOr<WeightCodes> MakeAffineWeightCodes(
     const Tensor& weight, const WeightCodesOptions& options,
     const std::function<AffineParams(absl::Span<const float>)>& find);
+
+// Codes with the step and the zero point of `options`, rounded as StoredAffineCode does: INT8 or
+// UINT8. Errors: those of MakeWeightCodes; kUnimplemented: more than 8 bits, or an axis. REQUIRES:
+// options.affine, whose zero point is a code.
+absl::StatusOr<WeightCodes> MakeStoredAffineWeightCodes(const Tensor& weight,
+                                                        const WeightCodesOptions& options);
 
 // The values of a tensor as FP32: exact from FP16, BF16, INT8 and INT16, rounded from FP64. Errors:
 // kInvalidArgument, to be put after a name: it is of another type; kFailedPrecondition: there is no

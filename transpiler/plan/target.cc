@@ -308,12 +308,6 @@ absl::Status CheckAbilities(const Target& target, SlotRole::Role role, const Qua
       }
     }
   }
-  if (role == SlotRole::WEIGHT && spec.scheme() == QuantSpec::AFFINE && !quantizer.is_dynamic()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("quantizer ", spec.quantizer(),
-                     ": its zero point follows steps, and weights are stored with that of their "
-                     "values; want a symmetric quantizer, or a dynamic one"));
-  }
   return absl::OkStatus();
 }
 

@@ -3,7 +3,6 @@
 // (fake_dequantize.cc).
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -11,7 +10,6 @@
 #include "ops/code_ops.h"
 #include "ops/code_range.h"
 #include "ops/codes/held_codes.h"
-#include "ops/quant_math.h"
 #include "proto/base/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/quantized.h"
@@ -20,17 +18,6 @@
 
 namespace fixpoint::executor {
 namespace {
-
-// The code of NaN is the zero point.
-float CodeOf(float x, float multiplier, float zero_point, const CodeRange& codes) {
-  const float steps = x * multiplier;
-  const float rounded =
-      codes.rounding == QuantSpec::HALF_TO_EVEN ? RoundHalfToEven(steps) : std::round(steps);
-  const float code = rounded + zero_point;
-  if (std::isnan(code)) return zero_point;
-  return std::min(std::max(code, static_cast<float>(codes.smallest)),
-                  static_cast<float>(codes.largest));
-}
 
 // A state or a parameter that was loaded may hold anything.
 absl::Status CheckZeroPoint(float zero_point, const CodeRange& codes) {
@@ -143,15 +130,38 @@ absl::Status PlanQuantize(OpPlanner& op) {
   const Buffer out = op.WriteOver("Out", op.InputType("X"), layout, x);
   op.AddStep(
       {{x, affine.step, affine.zero_point}, {out}, [=, codes = codes](const StepContext& run) {
-         const float multiplier = 1 / run.Floats(affine.step)[0];
-         const float zero_point = run.Floats(affine.zero_point)[0];
-         RETURN_IF_ERROR(CheckZeroPoint(zero_point, codes));
+         const AffineParams params = {run.Floats(affine.step)[0], run.Floats(affine.zero_point)[0]};
+         RETURN_IF_ERROR(CheckZeroPoint(params.zero_point, codes));
          const absl::Span<float> from = run.Floats(x);
          std::transform(from.begin(), from.end(), run.Floats(out).begin(),
-                        [&](float value) { return CodeOf(value, multiplier, zero_point, codes); });
+                        [&](float value) { return StoredAffineCode(value, params, codes); });
          return absl::OkStatus();
        }});
   return absl::OkStatus();
+}
+
+// Codes that the program holds as integers of 8 bits, as it holds parameters.
+absl::StatusOr<Codes> ReadIntegers(OpPlanner& op, Buffer step, Buffer zero_point) {
+  const VarType::Type dtype = op.InputType("X").dtype;
+  const CodeRange range = CodesOfByte(dtype == VarType::UINT8);
+  Codes codes;
+  ASSIGN_OR_RETURN(codes.codes, op.Read("X", dtype));
+  codes.ranges = step;
+  codes.zero_point = op.Scratch("zero point", VarType::FP32, 1);
+  codes.type = TypeOf(range);
+  codes.largest_code = 1;
+  op.AddStep({{zero_point},
+              {*codes.zero_point},
+              [=, to = *codes.zero_point](const StepContext& run) {
+                const float read = run.Floats(zero_point)[0];
+                RETURN_IF_ERROR(CheckZeroPoint(read, range));
+                run.Floats(to)[0] = read;
+                return absl::OkStatus();
+              },
+              "",
+              0,
+              "check ZeroPoint"});
+  return codes;
 }
 
 absl::Status PlanDequantize(OpPlanner& op) {
@@ -161,6 +171,12 @@ absl::Status PlanDequantize(OpPlanner& op) {
   const TensorType type{VarType::FP32, op.InputDims("X")};
   ASSIGN_OR_RETURN(const Buffer step, ReadNumber(op, "Scale"));
   ASSIGN_OR_RETURN(const Buffer zero_point, ReadNumber(op, "ZeroPoint"));
+  if (const VarType::Type dtype = op.InputType("X").dtype;
+      dtype == VarType::INT8 || dtype == VarType::UINT8) {
+    ASSIGN_OR_RETURN(const Codes codes, ReadIntegers(op, step, zero_point));
+    builder.WriteCodes(op.OutputValue("Out"), type, codes, /*holds_codes=*/false);
+    return absl::OkStatus();
+  }
   if (builder.HoldsCodes(codes_in)) {
     ASSIGN_OR_RETURN(const std::optional<Codes> codes,
                      builder.ReadCodes(codes_in, builder.LayoutOf(codes_in)));

@@ -93,13 +93,23 @@ struct Weights {
   int largest_code = 127;
 };
 
-// Codes with a range, or one for each channel along `axis`; or simulated ones. A transposed
-// convolution in groups has ranges for the channels of a group.
+// Codes with a range, or one for each channel along `axis`, or with a step and a zero point; or
+// simulated ones. A transposed convolution in groups has ranges for the channels of a group.
 Weights SomeWeights(CaseMaker& c, const Dims& dims, int axis) {
   Weights drawn;
   drawn.operand.name = "weights";
   drawn.ranges = "ranges";
   drawn.operand.largest = 2;
+  if (c.OneIn(4)) {
+    const Coding coding = SomeCoding(c, /*may_be_affine=*/true);
+    const std::string codes = c.Codes(coding.dtype, dims, coding.low, coding.high);
+    drawn.ranges = c.Numbers({1}, 0.001f, drawn.operand.largest / 256);
+    drawn.largest_code = 1;
+    c.Op("fake_dequantize_affine(X=", codes, ", Scale=", drawn.ranges,
+         ", ZeroPoint=", c.Floats({1}, {static_cast<float>(coding.zero_point)}),
+         ") -> (Out=weights)");
+    return drawn;
+  }
   const int bits = c.OneIn(3) ? c.Between(2, 8) : 8;
   drawn.largest_code = (1 << (bits - 1)) - 1;
   if (axis <= 1 && c.OneIn(3)) {

@@ -53,7 +53,7 @@ void DrawWeights(CaseMaker& c, bool is_trained, QuantSpec* spec) {
   if (has_channels) {
     spec->set_quantizer(is_learned ? "channel_wise_lsq" : "channel_wise_abs_max");
   } else {
-    spec->set_quantizer(is_learned ? "lsq" : "abs_max");
+    spec->set_quantizer(is_learned ? "lsq" : c.OneIn(3) ? "moving_average_min_max" : "abs_max");
     spec->set_granularity(QuantSpec::PER_TENSOR);
   }
 }

@@ -58,8 +58,8 @@ std::vector<std::string> KindsOfOps() {
                                 "moving_average_min_max", "fixed_abs_max", "lsq"}) {
     categories.push_back(absl::StrCat("activations by ", quantizer));
   }
-  for (const char* quantizer :
-       {"abs_max", "channel_wise_abs_max", "row_wise_min_max", "lsq", "channel_wise_lsq"}) {
+  for (const char* quantizer : {"abs_max", "channel_wise_abs_max", "row_wise_min_max",
+                                "moving_average_min_max", "lsq", "channel_wise_lsq"}) {
     categories.push_back(absl::StrCat("weights by ", quantizer));
   }
   for (const char* op : {"conv2d",

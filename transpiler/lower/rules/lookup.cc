@@ -24,8 +24,8 @@
 #include "proto/base/status_macros.h"
 #include "proto/program/op_builder.h"
 #include "proto/program/program.h"
+#include "transpiler/lower/rules/affine_parameter.h"
 #include "transpiler/lower/rules/product_of_codes.h"
-#include "transpiler/lower/rules/row_codes.h"
 #include "transpiler/lower/rules/rule.h"
 
 namespace fixpoint {
@@ -52,10 +52,10 @@ class LookupRule final : public LoweringRule {
     for (const OpDesc::Attr& attribute : CopyAttributes(op, {"padding_idx"})) {
       integers.Attr(attribute);
     }
-    ASSIGN_OR_RETURN(const std::optional<ParameterRowCodes> rows,
-                     FindParameterRowCodes(*w, lowering));
-    if (rows) {
-      if (rows->axis != 0) return IntegerReason::kGranularity;
+    ASSIGN_OR_RETURN(const std::optional<AffineParameterCodes> rows,
+                     FindAffineParameterCodes(*w, lowering));
+    if (rows && rows->row_axis) {
+      if (*rows->row_axis != 0) return IntegerReason::kGranularity;
       integers.Input("W", rows->codes->name())
           .Input("Scales", rows->scales->name())
           .Input("Offsets", rows->zero_points->name())

@@ -16,7 +16,7 @@
 #include "proto/base/status_macros.h"
 #include "proto/program/op_builder.h"
 #include "proto/program/program.h"
-#include "transpiler/lower/rules/row_codes.h"
+#include "transpiler/lower/rules/affine_parameter.h"
 #include "transpiler/lower/rules/row_wise_product.h"
 
 namespace fixpoint {
@@ -27,9 +27,9 @@ struct Weights {
   const Argument* codes = nullptr;
   OperandCodes form;
   Dims dims;
-  std::vector<float> steps;               // one, or one for each channel
-  std::optional<int32_t> zero_point;      // of all codes
-  std::optional<ParameterRowCodes> rows;  // those of a parameter with zero points of columns
+  std::vector<float> steps;                  // one, or one for each channel
+  std::optional<int32_t> zero_point;         // of all codes
+  std::optional<AffineParameterCodes> rows;  // those of a parameter with zero points of columns
 };
 
 Weights WeightsOf(const ParameterCodes& parameter) {
@@ -41,14 +41,21 @@ Weights WeightsOf(const ParameterCodes& parameter) {
   return weights;
 }
 
-Weights WeightsOf(const ParameterRowCodes& rows) {
+Weights WeightsOf(const AffineParameterCodes& parameter) {
   Weights weights;
-  weights.codes = rows.codes;
-  weights.form.channel_axis = rows.axis;
-  weights.form.has_channel_zero_points = true;
-  weights.dims.assign(rows.tensor->dims().begin(), rows.tensor->dims().end());
-  weights.steps.assign(rows.steps->data<float>().begin(), rows.steps->data<float>().end());
-  weights.rows = rows;
+  weights.codes = parameter.codes;
+  weights.form.is_unsigned = parameter.tensor->dtype() == VarType::UINT8;
+  weights.form.channel_axis = parameter.row_axis;
+  weights.dims.assign(parameter.tensor->dims().begin(), parameter.tensor->dims().end());
+  weights.steps.assign(parameter.steps->data<float>().begin(),
+                       parameter.steps->data<float>().end());
+  if (parameter.row_axis) {
+    weights.form.has_channel_zero_points = true;
+    weights.rows = parameter;
+  } else {
+    weights.form.has_zero_point = true;
+    weights.zero_point = parameter.zero_point;
+  }
   return weights;
 }
 
@@ -59,9 +66,9 @@ Weights WeightsOf(const ActivationCodes& codes, const Argument& input) {
 
 absl::StatusOr<std::optional<Weights>> FindWeights(const Argument& input, Lowering& lowering,
                                                    IntegerReason* reason) {
-  ASSIGN_OR_RETURN(const std::optional<ParameterRowCodes> rows,
-                   FindParameterRowCodes(input, lowering));
-  if (rows) return WeightsOf(*rows);
+  ASSIGN_OR_RETURN(const std::optional<AffineParameterCodes> affine,
+                   FindAffineParameterCodes(input, lowering));
+  if (affine) return WeightsOf(*affine);
   ASSIGN_OR_RETURN(const std::optional<ParameterCodes> parameter,
                    lowering.FindParameterCodes(input, reason));
   if (parameter) return WeightsOf(*parameter);

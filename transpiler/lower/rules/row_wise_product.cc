@@ -47,7 +47,7 @@ int RowDimsOf(const Op& op, const ProductOfCodes& product) {
 absl::StatusOr<IntegerReason> LowerRowWiseProduct(const Op& op, const ProductOfCodes& product,
                                                   const CodedProduct& coded,
                                                   const ActivationCodes& activation,
-                                                  const ParameterRowCodes& weights,
+                                                  const AffineParameterCodes& weights,
                                                   Lowering& lowering) {
   std::vector<float> scales;
   for (const float step : weights.steps->data<float>()) scales.push_back(activation.step() * step);

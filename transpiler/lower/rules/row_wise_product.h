@@ -5,8 +5,8 @@
 
 #include "absl/status/statusor.h"
 #include "ops/codes/coded_product.h"
+#include "transpiler/lower/rules/affine_parameter.h"
 #include "transpiler/lower/rules/product_of_codes.h"
-#include "transpiler/lower/rules/row_codes.h"
 
 namespace fixpoint {
 
@@ -15,7 +15,7 @@ namespace fixpoint {
 absl::StatusOr<IntegerReason> LowerRowWiseProduct(const Op& op, const ProductOfCodes& product,
                                                   const CodedProduct& coded,
                                                   const ActivationCodes& activation,
-                                                  const ParameterRowCodes& weights,
+                                                  const AffineParameterCodes& weights,
                                                   Lowering& lowering);
 
 }  // namespace fixpoint

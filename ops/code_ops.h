@@ -64,6 +64,12 @@ struct CodeOp {
   int32_t codes_of_scale() const { return scales_are_steps ? 1 : codes.largest; }
 };
 
+// The same of the ops of a spec: the scale of an affine one is a step. REQUIRES: that of
+// CodeRangeOf.
+inline int32_t CodesOfScale(const QuantSpec& spec) {
+  return spec.scheme() == QuantSpec::AFFINE ? 1 : CodeRangeOf(spec).largest;
+}
+
 // Returns nothing for an op without a schema, for one that neither quantizes nor dequantizes, and
 // for one whose attributes cannot be read (those of ReadCodeRange for one that quantizes) or that
 // lacks a required argument.
@@ -71,7 +77,9 @@ std::optional<CodeOp> ReadCodeOp(const Op& op, Era era, int least_bits = kLeastB
 
 // The ops of a bias that training rounds to steps of the sums that it is added to (bias_codes.h),
 // and of its codes in a portable program. They read X, InputScale and WeightScale, write Out, and
-// have the INTs input_largest_code and weight_largest_code.
+// have the INTs input_largest_code and weight_largest_code: how many codes a scale stands for,
+// which is 1 where it is the step between two codes (codes_of_scale). A step is never 0, as a range
+// may be (affine_codes.h).
 inline constexpr char kQuantizeBias[] = "fake_quantize_dequantize_bias";
 inline constexpr char kDequantizeBias[] = "fake_dequantize_bias";
 

@@ -48,7 +48,8 @@ void DefineBiasQuantizers(OpList& ops) {
       .Doc(
           "Out = round(X / step) * step, ties to even, with the step of sums of products of codes: "
           "(InputScale / input_largest_code) * (WeightScale / weight_largest_code), of one weight "
-          "range or one for each channel of X [C]. A sum with Out is that of the integers.")
+          "range or one for each channel of X [C]; a scale that is a step has the largest code 1. "
+          "A sum with Out is that of the integers.")
       .Gradient("stright_throuth_estimator_grad(Out@GRAD) -> (X@GRAD)", Eras::kPaddle2)
       .GradientBy(ClearGradientAttrs);
   Define(ops, QuantOp::kDequantize, "fake_dequantize_bias")

@@ -105,6 +105,18 @@ INSTANTIATE_TEST_SUITE_P(
              5},
         Case{"LeNet5OfOneScaleForEachWeight", "lenet5",
              "weights { quantizer: 'abs_max' granularity: PER_TENSOR }", 5},
+        Case{"LeNet5OfAffineActivations", "lenet5",
+             "activations { quantizer: 'moving_average_min_max' }", 5},
+        Case{"LeNet5OfOneZeroPointForEachWeight", "lenet5",
+             "activations { quantizer: 'moving_average_min_max' } "
+             "weights { quantizer: 'moving_average_min_max' }",
+             5},
+        Case{"LeNet5OfZeroPointsForRows", "lenet5", "fc_weights { quantizer: 'row_wise_min_max' }",
+             5},
+        Case{"LeNet5OfAffineActivationsAndRowsOf4Bits", "lenet5",
+             "activations { quantizer: 'moving_average_min_max' bits: 4 } weights { bits: 4 } "
+             "fc_weights { quantizer: 'row_wise_min_max' bits: 4 }",
+             5},
         Case{"LeNet5FromTheSecondStepOn", "lenet5", "schedule { quantize_from_step: 2 }", 5},
         Case{"DepthwiseInAResidualBlock", "", "", 4}, Case{"UpDown", "up_down", "", 2},
         Case{"Encoder", "encoder", "", 14}),

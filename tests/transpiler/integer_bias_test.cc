@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -151,6 +152,10 @@ TEST(IntegerBias, IsAddedWhere32BitsHoldTheSumsWithIt) {
   const int64_t most = (kLargestBiasCode - 1) / (128 * 128);
   EXPECT_EQ(WhyFloat(most, ""), "");
   EXPECT_EQ(WhyFloat(most + 1, ""), "32 bits may not hold the sums with the bias");
+  constexpr char kRows[] = "fc_weights { quantizer: 'row_wise_min_max' }";
+  EXPECT_EQ(WhyFloat((kLargestBiasCode - 1) / (128 * 255), kRows), "");
+  EXPECT_EQ(WhyFloat((kLargestBiasCode - 1) / (128 * 255) + 1, kRows),
+            "32 bits may not hold the sums with the bias");
   EXPECT_EQ(WhyFloat(INT32_MAX / (128 * 128) + 1, ""),
             "the product stays float: a sum of products of codes may not fit in 32 bits");
 }
@@ -163,6 +168,28 @@ TEST(IntegerBias, StaysFloatWhereTheProductDoes) {
                      "weights { quantizer: 'channel_wise_abs_max' axis: 0 granularity: PER_CHANNEL "
                      "form: SEPARATE }"),
             "the product stays float: ranges belong to other channels than the output's");
+  EXPECT_EQ(WhyFloat(3, "fc_weights { quantizer: 'row_wise_min_max' axis: 0 }"),
+            "the product stays float: ranges belong to other channels than the output's");
+}
+
+// The scale of an affine quantizer is a step, which stands for one code.
+TEST(IntegerBias, HasTheStepsOfAffineCodes) {
+  constexpr char kActivations[] = "activations { quantizer: 'moving_average_min_max' }";
+  constexpr char kRows[] = "fc_weights { quantizer: 'row_wise_min_max' }";
+  const std::pair<std::string, const char*> cases[] = {
+      {"", "{input_largest_code=127, weight_largest_code=127"},
+      {kActivations, "{input_largest_code=1, weight_largest_code=127"},
+      {kRows, "{input_largest_code=127, weight_largest_code=1"},
+      {absl::StrCat(kActivations, " weights { quantizer: 'moving_average_min_max' bits: 4 }"),
+       "{input_largest_code=1, weight_largest_code=1"}};
+  for (const auto& [config, codes] : cases) {
+    Program program = ParsedProgram(kTraining);
+    TranspileOptions options = ForInt32();
+    ASSERT_TRUE(ParseTextMessage(config, "config", &options.config).ok());
+    const auto made = Transpile(&program, options);
+    ASSERT_TRUE(made.ok()) << made.status();
+    EXPECT_THAT(PrintProgram(program.Proto()), testing::HasSubstr(codes)) << config;
+  }
 }
 
 // The optimizer goes on updating the float bias.

@@ -317,7 +317,7 @@ class Check {
   // that bias as floats.
   void CheckBias(const Op& op, absl::Span<const float> scales) {
     const Argument* const bias = op.Input("Bias");
-    if (bias == nullptr || op.Input("Offsets") != nullptr) return;
+    if (bias == nullptr) return;
     const VarType::TensorDesc* const tensor = bias->variable()->tensor();
     for (int64_t c = 0; tensor != nullptr && c < tensor->dims(0); ++c) {
       const std::optional<float> step = portable_codes_.FindBiasStep(*bias, c);

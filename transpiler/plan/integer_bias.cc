@@ -110,13 +110,17 @@ bool IntegerBias::IsOnlyReader(const Argument& result) {
 
 std::optional<OperandCodes> IntegerBias::CodesOf(const Site& site) {
   const QuantSpec& spec = site.spec;
+  const bool is_affine = spec.scheme() == QuantSpec::AFFINE;
   const std::optional<CodeRange> held =
-      CodesHeldOf(SymmetricCodes(BitLength(spec), spec.rounding()),
-                  site.role == SlotRole::ACTIVATION && never_negative_.Holds(*site.value));
+      CodesHeldOf(CodeRangeOf(spec), !is_affine && site.role == SlotRole::ACTIVATION &&
+                                         never_negative_.Holds(*site.value));
   if (!held) return std::nullopt;
   OperandCodes codes;
   codes.is_unsigned = held->is_unsigned;
-  if (spec.granularity() == QuantSpec::PER_CHANNEL) codes.channel_axis = spec.axis();
+  const bool has_channels = spec.granularity() == QuantSpec::PER_CHANNEL;
+  if (has_channels) codes.channel_axis = spec.axis();
+  codes.has_zero_point = is_affine && !has_channels;
+  codes.has_channel_zero_points = is_affine && has_channels;
   return codes;
 }
 
@@ -127,10 +131,6 @@ std::optional<std::string> IntegerBias::WhyNotSums(const Op& product,
   if (quantizer == nullptr || quantizer->is_dynamic()) {
     return absl::StrCat("the range of ", activation->value->variable().name(),
                         " is found anew at every run");
-  }
-  for (const Site* operand : {activation, weight}) {
-    if (operand->spec.scheme() != QuantSpec::AFFINE) continue;
-    return absl::StrCat(operand->value->variable().name(), " has a zero point");
   }
   const std::optional<OpAttributes> attributes = OpAttributes::Of(product.desc(), era_);
   if (!attributes) return "the attributes of the product cannot be read";

@@ -65,7 +65,7 @@ class IntegerBias {
 
  private:
   bool IsOfChannels(const Argument& bias) const;
-  // The codes of 8 bits that hold the values of a symmetric site; nothing where none do.
+  // The codes of 8 bits that hold the values of a site; nothing where none do.
   std::optional<OperandCodes> CodesOf(const Site& site);
   // Why a product does not add the bias to sums of integers.
   std::optional<std::string> WhyNotSums(const Op& product, const OperandSites::Operands& operands);

@@ -7,7 +7,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/code_ops.h"
-#include "ops/code_range.h"
 #include "ops/forward_ops.h"
 #include "ops/op_schema.h"
 #include "proto/base/status_macros.h"
@@ -84,8 +83,8 @@ absl::Status QuantizerWriter::WriteBias(const Site& site, const OperandSites& si
       .Input("InputScale", scales_.at(operands.activation))
       .Input("WeightScale", scales_.at(operands.weight))
       .Output("Out", numbers)
-      .IntAttr("input_largest_code", CodeRangeOf(operands.activation->spec).largest)
-      .IntAttr("weight_largest_code", CodeRangeOf(operands.weight->spec).largest);
+      .IntAttr("input_largest_code", CodesOfScale(operands.activation->spec))
+      .IntAttr("weight_largest_code", CodesOfScale(operands.weight->spec));
   Insert(writing, quantize);
   ASSIGN_OR_RETURN(const std::string scheduled, Schedule(writing, numbers));
   return Rewire(writing, scheduled);

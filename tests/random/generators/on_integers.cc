@@ -126,6 +126,17 @@ Weights SomeWeights(CaseMaker& c, const Dims& dims, int axis) {
   return drawn;
 }
 
+// Codes with a step and a zero point for each column.
+Weights SomeRowWiseWeights(CaseMaker& c, const Dims& dims) {
+  const Coding coding = SomeWeightCoding(c);
+  const std::string codes = c.Codes(VarType::INT8, dims, coding.low, coding.high);
+  const std::string steps = c.Numbers({dims[1]}, 0.001f, 0.02f);
+  const std::string offsets = c.Integers(VarType::INT32, {dims[1]}, coding.low, coding.high);
+  c.Op("fake_row_wise_dequantize(X=", codes, ", Scale=", steps, ", ZeroPoint=", offsets,
+       ") -> (Out=weights) {quant_axis=1}");
+  return {{"weights", 0.02f * 255}, steps, /*largest_code=*/1};
+}
+
 // Adds a bias in steps of the sums that `product` holds, with channels along `axis`; gives the sum.
 std::string AddBiasInSteps(CaseMaker& c, const Activation& input, const Weights& weights,
                            const std::string& product, const Dims& dims, int axis) {
@@ -192,7 +203,7 @@ Generator Product(const std::string& type) {
 void ProductWithBias(CaseMaker& c) {
   const SomeProduct drawn = DrawProduct(c, "fc");
   const Activation input = SomeActivation(c, drawn.x);
-  const Weights weights = SomeWeights(c, drawn.y, 1);
+  const Weights weights = c.OneIn(3) ? SomeRowWiseWeights(c, drawn.y) : SomeWeights(c, drawn.y, 1);
   const std::string bias = c.Numbers({drawn.y[1]}, -9, 9);
   c.Op("fake_quantize_dequantize_bias(X=", bias, ", InputScale=", input.range,
        ", WeightScale=", weights.ranges, ") -> (Out=bias) {input_largest_code=", input.largest_code,
@@ -207,15 +218,15 @@ void ProductWithBias(CaseMaker& c) {
 void RowWiseProduct(CaseMaker& c) {
   const SomeProduct drawn = DrawProduct(c, "fc");
   const Activation input = SomeActivation(c, drawn.x);
-  const Coding coding = SomeWeightCoding(c);
-  const std::string codes = c.Codes(VarType::INT8, drawn.y, coding.low, coding.high);
-  const std::string steps = c.Numbers({drawn.y[1]}, 0.001f, 0.02f);
-  const std::string offsets = c.Integers(VarType::INT32, {drawn.y[1]}, coding.low, coding.high);
-  c.Op("fake_row_wise_dequantize(X=", codes, ", Scale=", steps, ", ZeroPoint=", offsets,
-       ") -> (Out=weights) {quant_axis=1}");
-  c.Op("fc(Input=activation, W=weights) -> (Out=product) {", drawn.attributes, "}");
-  c.Fetch({"product"});
-  CompareSums(c, drawn.inner, input.operand, {"weights", 0.02f * 255});
+  const Weights weights = SomeRowWiseWeights(c, drawn.y);
+  const auto text = [&](const std::string& x, const std::string& w) {
+    return absl::StrCat("fc(Input=", x, ", W=", w, ") -> (Out=product) {", drawn.attributes, "}");
+  };
+  const Dims dims = c.OutputDims(text("x", "y"), {{"x", drawn.x}, {"y", drawn.y}});
+  c.Op(text("activation", "weights"));
+  const int axis = static_cast<int>(dims.size()) - 1;
+  c.Fetch({c.OneIn(2) ? AddBiasInSteps(c, input, weights, "product", dims, axis) : "product"});
+  CompareSums(c, drawn.inner, input.operand, weights.operand);
 }
 
 void AveragePool(CaseMaker& c) {

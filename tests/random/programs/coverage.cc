@@ -6,6 +6,7 @@
 #include "ops/epilogue.h"
 #include "ops/epilogue_attributes.h"
 #include "ops/op_traits.h"
+#include "proto/program/attributes.h"
 #include "transpiler/lower/lower.h"
 #include "transpiler/report/lowering_account.h"
 
@@ -29,6 +30,7 @@ void AddSpec(const char* what, const QuantSpec& spec, std::set<std::string>* fou
 std::vector<std::string> WaysToQuantize() {
   std::vector<std::string> categories = {kOnIntegers,
                                          "biases in int32",
+                                         "biases in int32 beside zero points",
                                          "biases as floats",
                                          "release 1.x",
                                          "release 2.x",
@@ -130,6 +132,12 @@ Coverage CoverageOf(const ProgramDesc& forward, const QuantPlan& plan,
   for (const Op& op : lowered.program.block(0).ops()) {
     if (!IsOnIntegers(op)) continue;
     found.insert(std::string(op.type()));
+    // Beside zero points of channels, biases of floats are rounded to int32 too.
+    const bool has_zero_point = IntAttr(op.desc(), "input_zero_point").value_or(0) != 0 ||
+                                IntAttr(op.desc(), "weight_zero_point").value_or(0) != 0;
+    if (op.Input("Bias") != nullptr && op.Input("Offsets") == nullptr && has_zero_point) {
+      found.insert("biases in int32 beside zero points");
+    }
     const auto epilogue = EpilogueOf(op.desc());
     if (!epilogue.ok()) continue;
     bool multiplies = false;

@@ -13,22 +13,19 @@
 namespace fixpoint {
 namespace {
 
-// A parameter of a type, and of one dimension or more elements than none. Error
-// (kInvalidArgument): it is no such tensor.
+// A parameter of a type, and of one dimension with elements; null where the input is none. Error
+// (kInvalidArgument): it is another tensor.
 absl::StatusOr<const Tensor*> FindOf(const Argument& input, VarType::Type dtype,
                                      Lowering& lowering) {
   ASSIGN_OR_RETURN(const Tensor* tensor, lowering.FindParameter(input));
-  if (tensor != nullptr && tensor->dtype() == dtype && tensor->dims().size() == 1 &&
-      tensor->size() > 0) {
+  if (tensor == nullptr ||
+      (tensor->dtype() == dtype && tensor->dims().size() == 1 && tensor->size() > 0)) {
     return tensor;
   }
-  const std::string held = tensor == nullptr ? "no parameter"
-                                             : absl::StrCat(VarType::Type_Name(tensor->dtype()),
-                                                            " ", DimsText(tensor->dims()));
-  return absl::InvalidArgumentError(
-      absl::StrCat(DescribeInFile(input.op()), ": ", std::string(input.slot_name()), " \"",
-                   std::string(input.name()), "\" is ", held, "; want ", VarType::Type_Name(dtype),
-                   " of one dimension"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      DescribeInFile(input.op()), ": ", std::string(input.slot_name()), " \"",
+      std::string(input.name()), "\" is ", VarType::Type_Name(tensor->dtype()), " ",
+      DimsText(tensor->dims()), "; want ", VarType::Type_Name(dtype), " of one dimension"));
 }
 
 }  // namespace
@@ -55,6 +52,7 @@ absl::StatusOr<std::optional<ParameterBiasCodes>> FindParameterBiasCodes(const A
   ASSIGN_OR_RETURN(found.tensor, FindOf(*found.codes, VarType::INT32, lowering));
   ASSIGN_OR_RETURN(const Tensor* input_range, FindOf(*read->input_range, VarType::FP32, lowering));
   ASSIGN_OR_RETURN(const Tensor* ranges, FindOf(*read->weight_ranges, VarType::FP32, lowering));
+  if (found.tensor == nullptr || input_range == nullptr || ranges == nullptr) return std::nullopt;
   RETURN_IF_ERROR(CheckRanges(*op, input_range->data<float>()));
   RETURN_IF_ERROR(CheckRanges(*op, ranges->data<float>()));
   const absl::Span<const int32_t> codes = found.tensor->data<int32_t>();

@@ -21,8 +21,9 @@ struct ParameterBiasCodes {
   bool IsOfSums(absl::Span<const float> scales) const;
 };
 
-// Returns nothing where an input is not such codes. Errors: one of the tensors is not in the
-// parameters, or of another type or size, or holds what is no code; those of CheckRanges.
+// Returns nothing where an input is not such codes, or a range is no parameter. Errors: one of the
+// tensors is not in the parameters, or of another type or size, or holds what is no code; those of
+// CheckRanges.
 absl::StatusOr<std::optional<ParameterBiasCodes>> FindParameterBiasCodes(const Argument& input,
                                                                          Lowering& lowering);
 

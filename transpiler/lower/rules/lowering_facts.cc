@@ -34,8 +34,7 @@ std::optional<CodedProduct> OpenSumsOf(const Op& product, Lowering& lowering) {
   const OpSchema* const schema = FindOpSchema(product.type());
   const std::optional<ProductTrait>& trait = TraitsOf(product).product;
   if (!trait || schema->FindInput("Bias", lowering.era()) == nullptr ||
-      product.Input("Bias") != nullptr || product.Input("Offsets") != nullptr ||
-      !EpilogueOf(product.desc())->empty()) {
+      product.Input("Bias") != nullptr || !EpilogueOf(product.desc())->empty()) {
     return std::nullopt;
   }
   const Tensor* const weights = ParameterOf(product.Input(trait->weight), lowering);
@@ -50,6 +49,7 @@ std::optional<CodedProduct> OpenSumsOf(const Op& product, Lowering& lowering) {
   coded.activation.is_unsigned = declared == nullptr || declared->data_type() == VarType::UINT8;
   coded.activation.has_zero_point = attributes.IsGiven("input_zero_point");
   coded.weight.has_zero_point = attributes.IsGiven("weight_zero_point");
+  coded.weight.has_channel_zero_points = product.Input("Offsets") != nullptr;
   return coded;
 }
 

@@ -129,12 +129,7 @@ absl::StatusOr<IntegerReason> LowerProductOfCodes(const Op& op, const ProductOfC
       SumsOfProduct(op, lowering.AttributesOf(op), DeclaredDims(*input), weights->dims);
   if (const auto* const why = std::get_if<IntegerReason>(&sums)) return *why;
   const CodedProduct coded = {std::get<ProductSums>(sums), activation->form(), weights->form};
-  // No op on integers has both.
-  if (weights->rows && product.bias) return IntegerReason::kZeroPoint;
   if (const auto why = coded.WhyNotOnIntegers()) return *why;
-  if (weights->rows) {
-    return LowerRowWiseProduct(op, product, coded, *activation, *weights->rows, lowering);
-  }
   const bool is_parameter = weights->codes->variable()->persistable();
   if (is_parameter && coded.sums.channel_axis >= static_cast<int>(weights->dims.size())) {
     return IntegerReason::kAttributes;
@@ -145,6 +140,9 @@ absl::StatusOr<IntegerReason> LowerProductOfCodes(const Op& op, const ProductOfC
     const bool is_of_sums = product.bias->IsOfSums(scale_of_channels);
     const BiasForm form = is_of_sums ? BiasForm::kCodesOfSums : BiasForm::kOtherCodes;
     if (coded.KindOfBias(form) != BiasKind::kToSums) return IntegerReason::kAttributes;
+  }
+  if (weights->rows) {
+    return LowerRowWiseProduct(op, product, coded, *activation, *weights->rows, lowering);
   }
   const Argument& output = *op.outputs().front();
   ASSIGN_OR_RETURN(const std::string scales, AddScales(op, std::move(scale_of_channels), lowering));

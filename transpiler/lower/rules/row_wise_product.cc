@@ -60,6 +60,7 @@ absl::StatusOr<IntegerReason> LowerRowWiseProduct(const Op& op, const ProductOfC
       .Input("Y", weights.codes->name())
       .Input("Offsets", weights.zero_points->name())
       .Output("Out", output.name());
+  if (product.bias) integers.Input("Bias", product.bias->codes->name());
   IntegerReason reason = IntegerReason::kOnIntegers;
   if (product.bias_numbers != nullptr) {
     ASSIGN_OR_RETURN(const Tensor* bias, lowering.FindParameter(*product.bias_numbers));

@@ -10,8 +10,9 @@
 
 namespace fixpoint {
 
-// Puts integer_row_wise_fc in the place of the op. A bias that is the op's own, the first stage of
-// its epilogue, is added in int32, if that holds it (ops/bias_codes.h).
+// Puts integer_row_wise_fc in the place of the op. A bias of floats that is the op's own, the first
+// stage of its epilogue, is added in int32, if that holds it (ops/bias_codes.h). REQUIRES: the
+// codes of a bias are in steps of the sums.
 absl::StatusOr<IntegerReason> LowerRowWiseProduct(const Op& op, const ProductOfCodes& product,
                                                   const CodedProduct& coded,
                                                   const ActivationCodes& activation,

@@ -19,3 +19,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+
+// Sources with other flags define it, and read the headers themselves.
+#ifdef FIXPOINT_PRECOMPILES_NOTHING
+#error "precompiled with the flags of other sources"
+#endif

@@ -1,5 +1,7 @@
 """Libraries of loops that the compiler vectorises."""
 
+load("//runtime:optimised.bzl", "OPTIMISED")
+
 def vectorised_library(name, deps = [], **kwargs):
     """Declares a cc_library whose loops run through runtime/kernels/vectorised.h.
 
@@ -13,8 +15,7 @@ def vectorised_library(name, deps = [], **kwargs):
     """
     native.cc_library(
         name = name,
-        copts = [
-            "-O3",
+        copts = OPTIMISED + [
             "-fno-trapping-math",
             "-fno-math-errno",
         ],

@@ -54,7 +54,7 @@ TEST(GeneratedFiles, TableOfModelsIsUpToDateButForTimes) {
   const std::vector<ModelRow> rows = TranspileModels();
   for (const ModelRow& row : rows) EXPECT_TRUE(row.holds) << row.file << ": " << row.kept;
   EXPECT_EQ(WithoutTimes(ReadFileOrDie("docs/models.md")), WithoutTimes(ModelsPage(rows)))
-      << "./bazelw run -c opt //tests/docs:update_models writes docs/models.md";
+      << "./bazelw run --config=opt //tests/docs:update_models writes docs/models.md";
 }
 
 TEST(GeneratedFiles, EachQuantizerHasAPageWithWhatTheCodeSays) {

@@ -111,7 +111,8 @@ std::vector<ModelRow> TranspileModels() {
 std::string ModelsPage(const std::vector<ModelRow>& rows) {
   std::string page =
       "# Every reference program, transpiled\n\n"
-      "Made by `./bazelw run -c opt //tests/docs:update_models` where the programs are there: in "
+      "Made by `./bazelw run --config=opt //tests/docs:update_models` where the programs are "
+      "there: in "
       "`shared` beside the\ncheckout, or where `FIXPOINT_REFERENCE_DATA` says. `//tests/docs` "
       "checks "
       "everything but the times.\n\n"

@@ -7,13 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "benchmarks/networks.h"
 #include "proto/program/program.h"
 #include "runtime/scope.h"
 
 namespace fixpoint {
 
 // What a network is run as.
-enum class Form { kFloat, kSimulated, kLowered };
+enum class Form { kFloat, kSimulated, kLowered, kLoweredWithIntegerBiases };
 
 struct InferenceForm {
   Program program;
@@ -25,7 +26,8 @@ struct InferenceForm {
 
 // A network of networks.h on its usual image size, or on 224 x 224 where it was made for that; its
 // parameters are what a few steps of training leave.
-InferenceForm MakeInferenceForm(const std::string& network, Form form);
+InferenceForm MakeInferenceForm(const std::string& network, Form form,
+                                AfterConvolution after_convolution = AfterConvolution::kBatchNorm);
 
 }  // namespace fixpoint
 

@@ -12,26 +12,33 @@
 namespace fixpoint {
 namespace {
 
-std::string ConvolutionNormRelu(ProgramBuilder& net, const std::string& x, int filters, int kernel,
-                                int stride, int groups = 1) {
+// What layers are added to.
+class Layers : public ProgramBuilder {
+ public:
+  Layers(Program* main, Program* startup, AfterConvolution after)
+      : ProgramBuilder(main, startup), after_convolution(after) {}
+
+  const AfterConvolution after_convolution;
+};
+
+std::string ConvolutionNorm(Layers& net, const std::string& x, int filters, int kernel, int stride,
+                            int groups = 1) {
+  const bool has_norm = net.after_convolution == AfterConvolution::kBatchNorm;
   Conv2dOptions options;
   options.stride = stride;
   options.padding = kernel / 2;
   options.groups = groups;
-  options.bias = false;
-  return Relu(net, BatchNorm(net, Conv2d(net, x, filters, kernel, options)));
+  options.bias = !has_norm;
+  const std::string sums = Conv2d(net, x, filters, kernel, options);
+  return has_norm ? BatchNorm(net, sums) : sums;
 }
 
-std::string ConvolutionNorm(ProgramBuilder& net, const std::string& x, int filters, int kernel,
-                            int stride) {
-  Conv2dOptions options;
-  options.stride = stride;
-  options.padding = kernel / 2;
-  options.bias = false;
-  return BatchNorm(net, Conv2d(net, x, filters, kernel, options));
+std::string ConvolutionNormRelu(Layers& net, const std::string& x, int filters, int kernel,
+                                int stride, int groups = 1) {
+  return Relu(net, ConvolutionNorm(net, x, filters, kernel, stride, groups));
 }
 
-std::string LeNet5(ProgramBuilder& net, const std::string& image) {
+std::string LeNet5(Layers& net, const std::string& image) {
   Conv2dOptions padded;
   padded.padding = 2;
   std::string x = MaxPool2d(net, Relu(net, Conv2d(net, image, 6, 5, padded)), 2);
@@ -41,7 +48,7 @@ std::string LeNet5(ProgramBuilder& net, const std::string& image) {
   return Fc(net, x, 10);
 }
 
-std::string ResNet20(ProgramBuilder& net, const std::string& image) {
+std::string ResNet20(Layers& net, const std::string& image) {
   std::string x = ConvolutionNormRelu(net, image, 16, 3, 1);
   for (const int filters : {16, 32, 64}) {
     for (int block = 0; block < 3; ++block) {
@@ -56,7 +63,7 @@ std::string ResNet20(ProgramBuilder& net, const std::string& image) {
 }
 
 // Stride 2 in the convolution of 3 x 3 of a block, as most have it.
-std::string ResNet50(ProgramBuilder& net, const std::string& image) {
+std::string ResNet50(Layers& net, const std::string& image) {
   Pool2dOptions pooling;
   pooling.stride = 2;
   pooling.padding = 1;
@@ -83,7 +90,7 @@ struct SeparableBlock {
 };
 
 // A convolution of stride 2, blocks of a depthwise and a pointwise convolution, a product.
-std::string SeparableNetwork(ProgramBuilder& net, const std::string& image, int channels,
+std::string SeparableNetwork(Layers& net, const std::string& image, int channels,
                              absl::Span<const SeparableBlock> blocks, int classes) {
   std::string x = ConvolutionNormRelu(net, image, channels, 3, 2);
   for (const auto& [filters, stride] : blocks) {
@@ -94,7 +101,7 @@ std::string SeparableNetwork(ProgramBuilder& net, const std::string& image, int 
   return Fc(net, GlobalAvgPool2d(net, x), classes);
 }
 
-std::string MobileNetV1(ProgramBuilder& net, const std::string& image) {
+std::string MobileNetV1(Layers& net, const std::string& image) {
   return SeparableNetwork(net, image, 32,
                           {{64, 1},
                            {128, 2},
@@ -112,13 +119,13 @@ std::string MobileNetV1(ProgramBuilder& net, const std::string& image) {
                           1000);
 }
 
-std::string SmallSeparable(ProgramBuilder& net, const std::string& image) {
+std::string SmallSeparable(Layers& net, const std::string& image) {
   return SeparableNetwork(net, image, 16, {{32, 1}, {64, 2}, {64, 1}}, 10);
 }
 
 // Averages, what is scaled up by a transposed convolution, and both joined along the channels, as
 // networks of segmentation do.
-std::string UpDown(ProgramBuilder& net, const std::string& image) {
+std::string UpDown(Layers& net, const std::string& image) {
   const std::string fine = ConvolutionNormRelu(net, image, 8, 3, 2);
   const std::string coarse = ConvolutionNormRelu(net, AvgPool2d(net, fine, 2), 16, 3, 1);
   Conv2dOptions doubling;
@@ -131,7 +138,7 @@ std::string UpDown(ProgramBuilder& net, const std::string& image) {
 constexpr int kHeads = 4;
 
 // Tokens [N,T,C], which attend to one another in heads (Vaswani et al., 2017).
-std::string SelfAttention(ProgramBuilder& net, const std::string& tokens, int width) {
+std::string SelfAttention(Layers& net, const std::string& tokens, int width) {
   const auto heads = [&](const std::string& x) {
     return Transpose(net, Reshape(net, Fc(net, x, width, 2), {0, 0, kHeads, width / kHeads}),
                      {0, 2, 1, 3});
@@ -146,7 +153,7 @@ std::string SelfAttention(ProgramBuilder& net, const std::string& tokens, int wi
   return Fc(net, Reshape(net, Transpose(net, attended, {0, 2, 1, 3}), {0, 0, width}), width, 2);
 }
 
-std::string EncoderBlock(ProgramBuilder& net, const std::string& tokens, int width,
+std::string EncoderBlock(Layers& net, const std::string& tokens, int width,
                          const std::string& activation) {
   const std::string attended =
       LayerNorm(net, Add(net, tokens, SelfAttention(net, tokens, width)), 2);
@@ -155,7 +162,7 @@ std::string EncoderBlock(ProgramBuilder& net, const std::string& tokens, int wid
 }
 
 // Patches of 7 x 7 as tokens (Dosovitskiy et al., 2020), and two blocks.
-std::string Encoder(ProgramBuilder& net, const std::string& image) {
+std::string Encoder(Layers& net, const std::string& image) {
   constexpr int kPatch = 7;
   constexpr int kWidth = 32;
   Conv2dOptions patches;
@@ -172,7 +179,7 @@ std::string Encoder(ProgramBuilder& net, const std::string& image) {
 
 struct Row {
   const char* name;
-  std::string (*build)(ProgramBuilder& net, const std::string& image);
+  std::string (*build)(Layers& net, const std::string& image);
   int64_t channels;
   int64_t size;
 };
@@ -192,14 +199,14 @@ std::vector<std::string> NetworkNames() {
   return names;
 }
 
-Network BuildNetwork(const std::string& name, int64_t batch, Training training,
-                     int64_t image_size) {
+Network BuildNetwork(const std::string& name, int64_t batch, Training training, int64_t image_size,
+                     AfterConvolution after_convolution) {
   for (const Row& row : kRows) {
     if (name != row.name) continue;
     Network network;
     network.main = EmptyProgram(2, 6, 2);
     network.startup = EmptyProgram(2, 6, 2);
-    ProgramBuilder net(&network.main, &network.startup);
+    Layers net(&network.main, &network.startup, after_convolution);
     const int64_t size = image_size > 0 ? image_size : row.size;
     network.image = Data(net, "image", {-1, row.channels, size, size});
     network.label = Data(net, "label", {-1, 1}, VarType::INT64);

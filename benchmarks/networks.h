@@ -28,10 +28,14 @@ struct Network {
 // "resnet50": on 224 x 224 (He et al., 2015).
 std::vector<std::string> NetworkNames();
 enum class Training { kMomentum, kAdam };
+// What the convolutions have that do not end in a bias by themselves: kBias is how a network is
+// deployed whose batch norms were folded into its filters.
+enum class AfterConvolution { kBatchNorm, kBias };
 // A network in float. REQUIRES: a name of NetworkNames; an image size that its layers leave pixels
 // of, or 0, its own.
 Network BuildNetwork(const std::string& name, int64_t batch,
-                     Training training = Training::kMomentum, int64_t image_size = 0);
+                     Training training = Training::kMomentum, int64_t image_size = 0,
+                     AfterConvolution after_convolution = AfterConvolution::kBatchNorm);
 
 }  // namespace fixpoint
 

@@ -24,8 +24,10 @@ Tensor RandomImages(std::vector<int64_t> dims) {
 
 }  // namespace
 
-TimedPredictor::TimedPredictor(const std::string& name, Form form, int64_t batch, bool profile) {
-  InferenceForm made = MakeInferenceForm(name, form);
+TimedPredictor::TimedPredictor(const std::string& network, Form form, int64_t batch, bool profile)
+    : TimedPredictor(MakeInferenceForm(network, form), batch, profile) {}
+
+TimedPredictor::TimedPredictor(InferenceForm made, int64_t batch, bool profile) {
   made.image_dims[0] = batch;
   inputs_.push_back(RandomImages(made.image_dims));
   PredictorOptions options;

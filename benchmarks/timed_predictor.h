@@ -18,6 +18,7 @@ class TimedPredictor {
  public:
   // On one thread.
   TimedPredictor(const std::string& network, Form form, int64_t batch, bool profile = false);
+  TimedPredictor(InferenceForm form, int64_t batch, bool profile = false);
 
   // Gives the processor time of a run in seconds.
   double Run();

@@ -5,18 +5,22 @@
 #include <utility>
 
 #include "runtime/random.h"
+#include "transpiler/plan/target.h"
 #include "transpiler/train/quantize_transpiler.h"
 
 namespace fixpoint {
 
-TimedTrainer::TimedTrainer(Network network, bool quantized, bool profile, int threads)
+TimedTrainer::TimedTrainer(Network network, TrainedAs trained_as, bool profile, int threads)
     : network_(std::move(network)),
       threads_(threads),
       image_(*Tensor::Allocate(VarType::FP32, network_.image_dims)),
       label_(*Tensor::Allocate(VarType::INT64, {network_.image_dims[0], 1})) {
-  if (quantized) {
+  if (trained_as != TrainedAs::kFloat) {
     TranspileOptions options;
-    options.config.set_target("onednn_int8");
+    options.target = *BuiltInTarget("onednn_int8");
+    if (trained_as == TrainedAs::kQuantizedWithIntegerBiases) {
+      options.target->set_bias(Target::INT32);
+    }
     options.startup = &network_.startup;
     const auto transpiled = Transpile(&network_.main, options);
     CHECK(transpiled.ok()) << transpiled.status();

@@ -21,11 +21,14 @@ struct TrainedNetwork {
   Scope scope;
 };
 
+// How a network is trained: quantized has activations by moving average and weights per channel;
+// with integer biases, these are rounded to steps of the sums too.
+enum class TrainedAs { kFloat, kQuantized, kQuantizedWithIntegerBiases };
+
 class TimedTrainer {
  public:
-  // With its parameters, ready to step. Quantized: activations by moving average, weights per
-  // channel.
-  TimedTrainer(Network network, bool quantized, bool profile = false, int threads = 1);
+  // With its parameters, ready to step.
+  TimedTrainer(Network network, TrainedAs trained_as, bool profile = false, int threads = 1);
 
   // Gives the seconds of the step: of the processor on one thread, and of the clock on several.
   double Step();

@@ -28,7 +28,9 @@ namespace fixpoint {
 namespace {
 
 TimedTrainer Trainer(const std::string& name, int64_t batch, bool quantized, bool profile = false) {
-  return TimedTrainer(BuildNetwork(name, batch), quantized, profile, FLAGS_threads);
+  return TimedTrainer(BuildNetwork(name, batch),
+                      quantized ? TrainedAs::kQuantized : TrainedAs::kFloat, profile,
+                      FLAGS_threads);
 }
 
 double Median(std::vector<double> values) {

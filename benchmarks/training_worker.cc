@@ -17,7 +17,8 @@ namespace {
 class Training final : public TimedWork {
  public:
   explicit Training(const WorkRequest& request)
-      : trainer_(BuildNetwork(request.network, request.batch), request.variant == "quantized") {}
+      : trainer_(BuildNetwork(request.network, request.batch),
+                 request.variant == "quantized" ? TrainedAs::kQuantized : TrainedAs::kFloat) {}
   double Run() override { return trainer_.Step(); }
 
  private:

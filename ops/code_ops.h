@@ -2,7 +2,7 @@
 // an op that quantizes or dequantizes mean, for freezing, lowering and running alike.
 //
 // An op is read by these names, so that a user's own is understood too; its schema says what it
-// does (QuantOp, op_schema.h) and what its scales are (OpTraits::scales_are_steps):
+// does (ops/quant_op.h) and what its scales are (OpTraits::scales_are_steps):
 //
 //   inputs   X; Scale, InScale or Scales; ZeroPoint or InZeroPoint
 //   outputs  Out or Y; OutScale

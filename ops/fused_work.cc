@@ -10,11 +10,6 @@
 namespace fixpoint {
 namespace {
 
-bool HasInput(const Op& op, absl::string_view slot) {
-  const Argument* argument = op.Input(slot);
-  return argument != nullptr && argument->variable() != nullptr;
-}
-
 // The function that fuse_activation names.
 absl::StatusOr<Activation> ActivationOfName(const std::string& name, float alpha) {
   if (name == "relu") return Activation{ActivationFunction::kRelu};
@@ -30,14 +25,19 @@ absl::StatusOr<Activation> ActivationOfName(const std::string& name, float alpha
 
 }  // namespace
 
+const Argument* FindGivenInput(const Op& op, absl::string_view slot) {
+  const Argument* const argument = op.Input(slot);
+  return argument != nullptr && argument->variable() != nullptr ? argument : nullptr;
+}
+
 absl::StatusOr<FusedWork> FusedWorkOf(const Op& op, const OpAttributes& attributes) {
   if (attributes.Bool("fuse_relu_before_depthwise_conv")) {
     return absl::UnimplementedError("fuse_relu_before_depthwise_conv is true; want false");
   }
   FusedWork work;
-  work.adds_bias = HasInput(op, "Bias");
+  work.adds_bias = FindGivenInput(op, "Bias") != nullptr;
   work.adds_residual = attributes.Bool("fuse_residual_connection");
-  if (work.adds_residual != HasInput(op, "ResidualData")) {
+  if (work.adds_residual != (FindGivenInput(op, "ResidualData") != nullptr)) {
     return absl::UnimplementedError(
         absl::StrCat("fuse_residual_connection is ", work.adds_residual ? "true" : "false",
                      " and input ResidualData is ", work.adds_residual ? "absent" : "there",
@@ -66,9 +66,18 @@ absl::StatusOr<FusedWork> FusedWorkOf(const Op& op, const OpAttributes& attribut
   return work;
 }
 
+absl::Status CheckMatmulAlone(const OpAttributes& attributes) {
+  if (attributes.Int("head_number") == 1 && attributes.Ints("fused_reshape_Out").empty() &&
+      attributes.Ints("fused_transpose_Out").empty()) {
+    return absl::OkStatus();
+  }
+  return absl::UnimplementedError(
+      "a reshape, a transpose or heads are fused; want a product alone");
+}
+
 absl::Status CheckNothingFused(const Op& op) {
   for (const char* slot : {"Bias", "ResidualData"}) {
-    if (HasInput(op, slot)) {
+    if (FindGivenInput(op, slot) != nullptr) {
       return absl::UnimplementedError(absl::StrCat("input ", slot, " is there; want it absent"));
     }
   }

@@ -37,7 +37,11 @@ std::optional<int> ProductTrait::WeightAxis(const Op& op, const OpAttributes& at
                                             absl::string_view slot) const {
   const bool is_weight = slot == weight;
   if (!is_weight && slot != activation) return std::nullopt;
-  const int rank = RankOf(op, slot);
+  return WeightAxis(attributes, is_weight, RankOf(op, slot));
+}
+
+std::optional<int> ProductTrait::WeightAxis(const OpAttributes& attributes, bool is_weight,
+                                            int rank) const {
   switch (form) {
     case Form::kConvolution:
       return is_weight ? std::optional(0) : std::nullopt;
@@ -56,6 +60,11 @@ std::optional<int> ProductTrait::WeightAxis(const Op& op, const OpAttributes& at
     }
   }
   return std::nullopt;
+}
+
+absl::StatusOr<OwnWork> OwnWorkOf(const Op& product, const OpAttributes& attributes) {
+  const ProductTrait& trait = *TraitsOf(product).product;
+  return trait.own_work != nullptr ? trait.own_work(product, attributes) : OwnWork();
 }
 
 std::optional<StageTrait::Stages> StagesOf(const Activation& activation) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "ops/activation.h"
 #include "ops/epilogue.h"
@@ -17,6 +18,20 @@
 #include "proto/program/program_fwd.h"
 
 namespace fixpoint {
+
+// What a product does with its sums itself, before the ops after it do theirs.
+struct OwnWork {
+  // In this order; null: it adds none.
+  const Argument* bias = nullptr;      // an element for each channel
+  const Argument* residual = nullptr;  // of the output's dims
+  // After them.
+  Epilogue stages = {};
+  std::optional<Activation> function = {};  // that no stage computes, after the stages
+
+  bool any() const {
+    return bias != nullptr || residual != nullptr || !stages.empty() || function.has_value();
+  }
+};
 
 // Sums of products of an activation and a weight, or of two activations.
 struct ProductTrait {
@@ -29,7 +44,7 @@ struct ProductTrait {
     kMatrices,   // over the last two dimensions, the others broadcast
   };
   Form form = Form::kMatrices;
-  // Slots. `bias` is "" where the op adds none; it has an element for each channel.
+  // Slots. `bias` is "" where no op of the type adds one; it has an element for each channel.
   std::string activation;
   std::string weight;
   std::string bias;
@@ -42,11 +57,9 @@ struct ProductTrait {
   std::string transposes_activation;
   std::string transposes_weight;
   std::string factor;
-  // Whether an op does more than its attributes above say, because the work of other ops was folded
-  // into it. Null: no op of the type does.
-  std::function<bool(const Op& op, const OpAttributes& attributes)> does_more;
-  // What the op does after its bias. Null: nothing.
-  std::function<Epilogue(const OpAttributes& attributes)> stages;
+  // Error (kUnimplemented), without naming the op: it does what nothing here computes. Null: no op
+  // of the type does anything besides; those on integers say it in the attributes of an epilogue.
+  std::function<absl::StatusOr<OwnWork>(const Op& op, const OpAttributes& attributes)> own_work;
 
   bool gives_images() const {
     return form == Form::kConvolution || form == Form::kTransposedConvolution;
@@ -58,7 +71,12 @@ struct ProductTrait {
   // its rank is not known.
   std::optional<int> WeightAxis(const Op& op, const OpAttributes& attributes,
                                 absl::string_view slot) const;
+  // The same by the rank of the operand: of a weight, or else of an activation that is a parameter.
+  std::optional<int> WeightAxis(const OpAttributes& attributes, bool is_weight, int rank) const;
 };
+
+// What a product does itself, by its trait; its errors. REQUIRES: it has a ProductTrait.
+absl::StatusOr<OwnWork> OwnWorkOf(const Op& product, const OpAttributes& attributes);
 
 // x + y, with y at the dimensions of x from an axis on: a bias where those are the channels of a
 // product, a residual where they are all dimensions of its result.

@@ -6,10 +6,13 @@
 #include "absl/status/statusor.h"
 #include "ops/codes/declared_dims.h"
 #include "ops/codes/integer_reasons.h"
-#include "ops/op_traits.h"
+#include "ops/window.h"
+#include "proto/program/program.h"
 
 namespace fixpoint {
 namespace {
+
+using SumsOrReason = std::variant<ProductSums, IntegerReason>;
 
 // The product of dimensions; 0 where one is not known or none is left, INT64_MAX where an int64
 // does not hold it.
@@ -36,10 +39,8 @@ SumsOrReason SumsOfConvolution(const Form& form, const Dims& weight) {
   const int64_t groups = form.attributes.Int("groups");
   if (groups < 1) return IntegerReason::kAttributes;
   ProductSums sums;
-  if (form.trait.form == ProductTrait::Form::kTransposedConvolution) {
-    sums.channel_axis = 1;
-    sums.channel_groups = groups;
-  }
+  sums.channel_axis = *form.trait.WeightAxis(form.attributes, /*is_weight=*/true, 4);
+  if (form.trait.form == ProductTrait::Form::kTransposedConvolution) sums.channel_groups = groups;
   if (weight.size() != 4) return sums;
   Dims taps = weight;
   taps[sums.channel_axis] = 1;
@@ -93,18 +94,17 @@ SumsOrReason SumsOfMatrices(const Form& form, const Dims& activation, const Dims
     return IntegerReason::kAttributes;
   }
   ProductSums sums;
-  sums.channel_axis = rank - (transposes_y ? 2 : 1);
+  sums.channel_axis = *form.trait.WeightAxis(form.attributes, /*is_weight=*/true, rank);
   sums.products = VolumeOf({weight[rank - (transposes_y ? 1 : 2)]});
   sums.is_plain =
       rank == 2 && activation.size() >= 2 && !transposes_x && !transposes_y && form.is_times_one();
   return sums;
 }
 
-}  // namespace
-
-SumsOrReason SumsOfProduct(const Op& op, const OpAttributes& attributes, const Dims& activation,
+// What an op adds up where its operands have these dimensions, {} where they are not known; or why
+// its sums are not those of integers.
+SumsOrReason SumsOfProduct(const Op& op, const Form& form, const Dims& activation,
                            const Dims& weight) {
-  const Form form = {*TraitsOf(op).product, attributes};
   switch (form.trait.form) {
     case ProductTrait::Form::kConvolution:
     case ProductTrait::Form::kTransposedConvolution:
@@ -118,6 +118,32 @@ SumsOrReason SumsOfProduct(const Op& op, const OpAttributes& attributes, const D
   return IntegerReason::kAttributes;
 }
 
+// Why sums of such codes are not computed on integers; nothing: they are.
+std::optional<IntegerReason> WhyNotOnIntegers(const CodedProduct& product) {
+  const OperandCodes& weight = product.weight;
+  if (product.activation.channel_axis) return IntegerReason::kGranularity;
+  if (weight.has_channel_zero_points && !product.sums.is_plain) return IntegerReason::kZeroPoint;
+  if (weight.channel_axis && weight.channel_axis != product.sums.channel_axis) {
+    return IntegerReason::kGranularity;
+  }
+  if (weight.is_unsigned && !product.has_weight_zero_points()) {
+    return IntegerReason::kUnsignedOperand;
+  }
+  return SumsFit(product.Sum()) ? std::nullopt : std::optional(IntegerReason::kSumsTooLarge);
+}
+
+std::optional<IntegerReason> WhyNotLowered(const Form& form, const OwnWork& own,
+                                           const Dims& activation) {
+  if (own.function) return IntegerReason::kFusedWork;
+  const bool is_channels_last =
+      form.trait.gives_images() && IsChannelsLast(form.attributes.String(form.trait.data_format));
+  // A vector is no matrix there.
+  const bool is_vector = form.trait.form == ProductTrait::Form::kMatrices && activation.size() < 2;
+  return is_channels_last || is_vector ? std::optional(IntegerReason::kAttributes) : std::nullopt;
+}
+
+}  // namespace
+
 SumOfProducts CodedProduct::Sum(bool has_bias) const {
   SumOfProducts sum;
   sum.products = sums.products;
@@ -128,21 +154,36 @@ SumOfProducts CodedProduct::Sum(bool has_bias) const {
   return sum;
 }
 
-std::optional<IntegerReason> CodedProduct::WhyNotOnIntegers() const {
-  if (activation.channel_axis) return IntegerReason::kGranularity;
-  if (weight.has_channel_zero_points && !sums.is_plain) return IntegerReason::kZeroPoint;
-  if (weight.channel_axis && weight.channel_axis != sums.channel_axis) {
-    return IntegerReason::kGranularity;
-  }
-  if (weight.is_unsigned && !has_weight_zero_points()) return IntegerReason::kUnsignedOperand;
-  return SumsFit(Sum()) ? std::nullopt : std::optional(IntegerReason::kSumsTooLarge);
-}
-
 BiasKind CodedProduct::KindOfBias(BiasForm form) const {
   if (form == BiasForm::kNone) return BiasKind::kNone;
   const bool fits = sums.products > 0 && SumsFit(Sum(/*has_bias=*/true));
   if (form == BiasForm::kCodesOfSums && fits) return BiasKind::kToSums;
   return weight.has_channel_zero_points ? BiasKind::kRoundedToSums : BiasKind::kToFloats;
+}
+
+ProductOrReason DecideProduct(
+    const Op& op, const OpAttributes& attributes,
+    absl::FunctionRef<OperandOrReason(const Argument& operand)> operand_of) {
+  const ProductTrait& trait = *TraitsOf(op).product;
+  const absl::StatusOr<OwnWork> own = OwnWorkOf(op, attributes);
+  if (!own.ok()) return IntegerReason::kFusedWork;
+  const Argument* const activation = op.Input(trait.activation);
+  const Argument* const weight = op.Input(trait.weight);
+  if (activation == nullptr || weight == nullptr) return IntegerReason::kAttributes;
+  const Form form = {trait, attributes};
+  const OperandOrReason read_activation = operand_of(*activation);
+  if (const auto* const why = std::get_if<IntegerReason>(&read_activation)) return *why;
+  const OperandOrReason read_weight = operand_of(*weight);
+  if (const auto* const why = std::get_if<IntegerReason>(&read_weight)) return *why;
+  const auto& a = std::get<CodedOperand>(read_activation);
+  const auto& w = std::get<CodedOperand>(read_weight);
+  const SumsOrReason sums = SumsOfProduct(op, form, a.dims, w.dims);
+  if (const auto* const why = std::get_if<IntegerReason>(&sums)) return *why;
+  CodedProduct product = {std::get<ProductSums>(sums), a.codes, w.codes, *own};
+  product.gives_sums = !own->any() && form.is_times_one();
+  product.why_not_lowered = WhyNotLowered(form, *own, a.dims);
+  if (const auto why = WhyNotOnIntegers(product)) return *why;
+  return product;
 }
 
 }  // namespace fixpoint

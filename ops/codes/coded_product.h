@@ -1,6 +1,6 @@
 // A product of two operands that are held as codes: whether its sums are computed on integers, and
-// how its bias is added to them. In lowered programs integer ops say it; the executor plans it for
-// every program.
+// how a bias is added to them. The planner asks before it makes a bias an int32, lowering writes
+// the answer as an integer op, and the executor plans from it.
 
 #ifndef FIXPOINT_OPS_CODES_CODED_PRODUCT_H_
 #define FIXPOINT_OPS_CODES_CODED_PRODUCT_H_
@@ -9,8 +9,10 @@
 #include <optional>
 #include <variant>
 
+#include "absl/functional/function_ref.h"
 #include "ops/dims.h"
 #include "ops/op_form.h"
+#include "ops/op_traits.h"
 #include "ops/sums_of_codes.h"
 #include "proto/program/program_fwd.h"
 
@@ -26,12 +28,6 @@ struct ProductSums {
   bool is_plain = false;       // of rows of the activation and columns of one matrix, times 1
 };
 
-// What an op with a ProductTrait adds up where its operands have these dimensions, {} where they
-// are not known; or why its sums are not those of integers.
-using SumsOrReason = std::variant<ProductSums, IntegerReason>;
-SumsOrReason SumsOfProduct(const Op& op, const OpAttributes& attributes, const Dims& activation,
-                           const Dims& weight);
-
 // Codes of 8 bits that the floats of an operand stand for.
 struct OperandCodes {
   bool is_unsigned = false;
@@ -39,6 +35,13 @@ struct OperandCodes {
   std::optional<int> channel_axis = {};  // of the scales; nothing: one scale
   bool has_channel_zero_points = false;  // one for each entry of that axis
 };
+
+// An operand of a product that is held as codes, or why it is not.
+struct CodedOperand {
+  OperandCodes codes;
+  Dims dims;  // some may be unknown; {}: all are
+};
+using OperandOrReason = std::variant<CodedOperand, IntegerReason>;
 
 // What a product adds to its sums.
 enum class BiasForm {
@@ -60,17 +63,27 @@ struct CodedProduct {
   ProductSums sums;
   OperandCodes activation;
   OperandCodes weight;
+  OwnWork own;
+  // Whether the op's output is exactly the scaled sums, so that an op after it can add to them.
+  bool gives_sums = false;
+  // Why lowering cannot write the op as one on integers; nothing: it can.
+  std::optional<IntegerReason> why_not_lowered = std::nullopt;
 
   bool has_weight_zero_points() const {
     return weight.has_zero_point || weight.has_channel_zero_points;
   }
   // One of its sums, with a bias of ops/bias_codes.h or without one.
   SumOfProducts Sum(bool has_bias = false) const;
-  // Why its sums are not computed on integers; nothing: they are.
-  std::optional<IntegerReason> WhyNotOnIntegers() const;
-  // How a bias in a form is added to its sums.
+  // How a bias in a form, of the op or of an op after it, is added to its sums.
   BiasKind KindOfBias(BiasForm form) const;
 };
+
+// What is computed where the operands of an op with a ProductTrait are codes, as `operand_of` says
+// of each, or why its sums are not computed on integers. REQUIRES: CheckForm.
+using ProductOrReason = std::variant<CodedProduct, IntegerReason>;
+ProductOrReason DecideProduct(
+    const Op& op, const OpAttributes& attributes,
+    absl::FunctionRef<OperandOrReason(const Argument& operand)> operand_of);
 
 }  // namespace fixpoint
 

@@ -29,19 +29,6 @@ bool HaveSameDims(const Op& sum, const Dims& a, const Dims& b) {
   return a == b && (are_known || HaveEqualShapes(sum));
 }
 
-// Whether an addend at `axis` of such dims has one element for each of the channels.
-bool IsOfChannels(DimsView addend, int64_t axis, Dims dims, int channel_axis) {
-  const int rank = static_cast<int>(dims.size());
-  if (static_cast<int>(addend.size()) > rank || channel_axis >= rank || dims[channel_axis] < 0) {
-    return false;
-  }
-  for (int i = 0; i < rank; ++i) {
-    if (i != channel_axis) dims[i] = 1;
-  }
-  const absl::StatusOr<Dims> placed = PlacedDims(addend, rank, axis);
-  return placed.ok() && *placed == dims;
-}
-
 // The sum with an addend of the result's dims.
 FoldOrReason DecideResidual(FoldedOp fold, const RunFacts& facts) {
   const HeldForm form = AddedForm(*fold.op, *fold.addend, facts);
@@ -72,8 +59,8 @@ FoldOrReason DecideSum(const Op& op, const ProductResult& result, const RunFacts
   const bool is_bias =
       is_x && are_floats &&
       IsOfChannels(type->dims, attributes->Int(trait.axis), result.dims, result.channel_axis);
-  if (is_bias && result.sums &&
-      result.sums->KindOfBias(facts.BiasFormOf(*fold.addend)) == BiasKind::kToSums) {
+  if (is_bias && result.product && result.product->gives_sums &&
+      result.product->KindOfBias(facts.BiasFormOf(*fold.addend)) == BiasKind::kToSums) {
     fold.operand = Operand::kBias;
     return fold;
   }
@@ -149,6 +136,18 @@ FoldOrReason DecideStage(const Op& op, const ProductResult& result, const RunFac
 
 }  // namespace
 
+bool IsOfChannels(DimsView addend, int64_t axis, Dims dims, int channel_axis) {
+  const int rank = static_cast<int>(dims.size());
+  if (static_cast<int>(addend.size()) > rank || channel_axis >= rank || dims[channel_axis] < 0) {
+    return false;
+  }
+  for (int i = 0; i < rank; ++i) {
+    if (i != channel_axis) dims[i] = 1;
+  }
+  const absl::StatusOr<Dims> placed = PlacedDims(addend, rank, axis);
+  return placed.ok() && *placed == dims;
+}
+
 FoldOrReason DecideFold(const Op& op, const ProductResult& result, const RunFacts& facts) {
   const OpTraits& traits = TraitsOf(op);
   if (!traits.sum && !traits.stage) return IntegerReason::kNotAfterProduct;
@@ -169,7 +168,7 @@ std::vector<FoldedOp> FindFoldedOps(ProductResult result, const RunFacts& facts)
     auto* const fold = std::get_if<FoldedOp>(&decision);
     if (fold == nullptr) return folded;
     result.value = fold->output->value();
-    result.sums.reset();
+    result.product.reset();
     folded.push_back(std::move(*fold));
   }
 }

@@ -5,6 +5,7 @@
 #ifndef FIXPOINT_OPS_CODES_FOLDED_OPS_H_
 #define FIXPOINT_OPS_CODES_FOLDED_OPS_H_
 
+#include <cstdint>
 #include <optional>
 #include <variant>
 #include <vector>
@@ -22,8 +23,8 @@ struct ProductResult {
   const Value* value;
   Dims dims;  // some may be unknown; {}: all are
   int channel_axis;
-  // The product, while the result is its plain sums, so that a bias can still be added to them.
-  std::optional<CodedProduct> sums = std::nullopt;
+  // The product that is computed on integers, while the result is its own.
+  std::optional<CodedProduct> product = std::nullopt;
 };
 
 struct FoldedOp {
@@ -42,6 +43,9 @@ struct FoldedOp {
   const Argument* addend = nullptr;  // of a sum: its other input
   const Argument* output = nullptr;
 };
+
+// Whether an addend at `axis` of a result with such dims has one element for each of its channels.
+bool IsOfChannels(DimsView addend, int64_t axis, Dims dims, int channel_axis);
 
 // How the only reader of a product's result is folded into the product, or why it is not. Linear in
 // the ops that follow it up to the next quantize ops (ops/value_flow.h).

@@ -1,7 +1,7 @@
-// The facts about a run on which the decisions of this folder depend (folded_ops.h, added_codes.h).
-// Lowering and the executor share the decisions and differ in the facts: lowering knows what the
-// program declares, and its parameters; the executor knows the type of every value, and what is
-// fetched.
+// The facts about a run on which the decisions of this folder depend (coded_product.h,
+// folded_ops.h, added_codes.h). The planner, lowering and the executor share the decisions and
+// differ in the facts: the planner knows the sites of its plan; lowering what the program declares,
+// and its parameters; the executor the type of every value, and what is fetched.
 
 #ifndef FIXPOINT_OPS_CODES_RUN_FACTS_H_
 #define FIXPOINT_OPS_CODES_RUN_FACTS_H_
@@ -16,8 +16,6 @@
 #include "proto/wire/program.pb.h"
 
 namespace fixpoint {
-
-enum class IntegerReason;  // integer_reasons.h
 
 struct KnownType {
   VarType::Type dtype = VarType::FP32;
@@ -51,7 +49,7 @@ class RunFacts {
   // Whether the op is in test mode, whatever its attribute says.
   virtual bool HasBegunTest(const Op& op) const = 0;
   virtual HeldForm HeldFormOf(const Argument& input) const = 0;
-  // The form of the bias that a sum adds to the current product.
+  // The form of a bias of the current product, its own or that of a sum after it.
   virtual BiasForm BiasFormOf(const Argument& addend) const = 0;
   // Why a product cannot take over the per-channel operand of an op after it; nothing if it can.
   virtual std::optional<IntegerReason> WhyNotRead(const Argument& operand) const = 0;

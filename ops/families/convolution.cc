@@ -132,9 +132,10 @@ absl::Status InferConv2dTranspose(InferContext& op) {
   return absl::OkStatus();
 }
 
-ProductTrait ProductOfForm(ProductTrait::Form form) {
+ProductTrait ProductOfForm(ProductTrait::Form form, const char* bias) {
   ProductTrait product;
   product.form = form;
+  product.bias = bias;
   product.activation = "Input";
   product.weight = "Filter";
   product.output = "Output";
@@ -142,12 +143,35 @@ ProductTrait ProductOfForm(ProductTrait::Form form) {
   return product;
 }
 
-bool HasFusedWork(const Op& op, const OpAttributes& attributes) {
-  const absl::StatusOr<FusedWork> fused = FusedWorkOf(op, attributes);
-  return !fused.ok() || fused->any();
+// A relu here is a stage in every release, and so is a clip with any lower bound.
+absl::StatusOr<OwnWork> ConvolutionWork(const Op& op, const OpAttributes& attributes) {
+  ASSIGN_OR_RETURN(const FusedWork fused, FusedWorkOf(op, attributes));
+  OwnWork work;
+  if (fused.adds_bias) work.bias = op.Input("Bias");
+  if (fused.adds_residual) work.residual = op.Input("ResidualData");
+  if (!fused.activation) return work;
+  const Activation& activation = *fused.activation;
+  using Kind = EpilogueStage::Kind;
+  switch (activation.function) {
+    case ActivationFunction::kRelu:
+      work.stages = {{Kind::kRelu}};
+      break;
+    case ActivationFunction::kClip:
+      work.stages = {{Kind::kClip, activation.a, activation.b}};
+      break;
+    case ActivationFunction::kLeakyRelu:
+      work.stages = {{Kind::kLeakyRelu, activation.a}};
+      break;
+    default:
+      work.function = activation;
+  }
+  return work;
 }
 
-bool IsNotAlone(const Op& op, const OpAttributes&) { return !CheckNothingFused(op).ok(); }
+absl::StatusOr<OwnWork> TransposedWork(const Op& op, const OpAttributes& /*attributes*/) {
+  RETURN_IF_ERROR(CheckNothingFused(op));
+  return OwnWork();
+}
 
 void DefineWindow(OpSchemaBuilder& op) {
   op.Attr("strides", Ints({1, 1}))
@@ -167,8 +191,8 @@ OpSchemaBuilder& DefineConvolution(OpList& ops, absl::string_view type) {
   OpSchemaBuilder& op =
       ops.Define(absl::StrCat(type, "(Input, Filter, Bias?@1, ResidualData?@1) -> (Output)"));
   DefineWindow(op);
-  ProductTrait product = ProductOfForm(ProductTrait::Form::kConvolution);
-  product.does_more = HasFusedWork;
+  ProductTrait product = ProductOfForm(ProductTrait::Form::kConvolution, "Bias");
+  product.own_work = ConvolutionWork;
   return op.Product(std::move(product))
       .IsOfSamples()
       .Attr("fuse_brelu", Bool(false), Eras::kFluid)
@@ -189,8 +213,8 @@ OpSchemaBuilder& DefineConvolution(OpList& ops, absl::string_view type) {
 
 OpSchemaBuilder& DefineTransposed(OpList& ops, absl::string_view type) {
   OpSchemaBuilder& op = ops.Define(absl::StrCat(type, "(Input, Filter, Bias?) -> (Output)"));
-  ProductTrait product = ProductOfForm(ProductTrait::Form::kTransposedConvolution);
-  product.does_more = IsNotAlone;
+  ProductTrait product = ProductOfForm(ProductTrait::Form::kTransposedConvolution, "");
+  product.own_work = TransposedWork;
   return DefineTransposedWindow(op)
       .Product(std::move(product))
       .Hints(
@@ -239,7 +263,7 @@ std::vector<OpSchema> ConvolutionOps() {
       ops.Define("integer_conv2d(Input, Filter, Scales, Bias?, Operands*?) -> (Output)");
   DefineWindow(integers);
   DefineProductOfCodes(integers)
-      .Product(ProductOfForm(ProductTrait::Form::kConvolution))
+      .Product(ProductOfForm(ProductTrait::Form::kConvolution, "Bias"))
       .IsOfSamples()
       .Doc(
           "conv2d of codes Input [N,C,H,W] and Filter [O,C/groups,h,w], each INT8 or UINT8: each "
@@ -250,7 +274,7 @@ std::vector<OpSchema> ConvolutionOps() {
       ops.Define("integer_conv2d_transpose(Input, Filter, Scales, Bias?, Operands*?) -> (Output)");
   DefineTransposedWindow(transposed);
   DefineProductOfCodes(transposed)
-      .Product(ProductOfForm(ProductTrait::Form::kTransposedConvolution))
+      .Product(ProductOfForm(ProductTrait::Form::kTransposedConvolution, "Bias"))
       .Doc(
           "conv2d_transpose of codes Input [N,C,H,W] and Filter [C,O/groups,h,w], each INT8 or "
           "UINT8: each exact sum, with that of Bias [O], INT32, as FP32 times Scales [O], then the "

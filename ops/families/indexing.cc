@@ -6,7 +6,6 @@
 #include "ops/infer_rules.h"
 #include "ops/op_schema_builder.h"
 #include "proto/base/status_macros.h"
-#include "proto/program/program.h"
 
 namespace fixpoint {
 namespace {

@@ -6,11 +6,11 @@
 #include "absl/strings/str_cat.h"
 #include "ops/epilogue.h"
 #include "ops/families/integer_ops.h"
+#include "ops/fused_work.h"
 #include "ops/infer.h"
 #include "ops/infer_rules.h"
 #include "ops/op_schema_builder.h"
 #include "proto/base/status_macros.h"
-#include "proto/program/program.h"
 
 namespace fixpoint {
 namespace {
@@ -160,10 +160,15 @@ ProductTrait FlattenedProduct() {
   return product;
 }
 
+ProductTrait WithBias(ProductTrait product) {
+  product.bias = "Bias";
+  return product;
+}
+
 ProductTrait RowWiseProduct() {
   ProductTrait product = FlattenedProduct();
   product.weight_rows.clear();
-  return product;
+  return WithBias(product);
 }
 
 ProductTrait ProductOfMatrices(const char* transposes_x, const char* transposes_y) {
@@ -176,11 +181,26 @@ ProductTrait ProductOfMatrices(const char* transposes_x, const char* transposes_
 ProductTrait MatmulProduct() {
   ProductTrait product = ProductOfMatrices("transpose_X", "transpose_Y");
   product.factor = "alpha";
-  product.does_more = [](const Op&, const OpAttributes& op) {
-    return op.Int("head_number") != 1 || !op.Ints("fused_reshape_Out").empty() ||
-           !op.Ints("fused_transpose_Out").empty();
+  product.own_work = [](const Op&, const OpAttributes& op) -> absl::StatusOr<OwnWork> {
+    RETURN_IF_ERROR(CheckMatmulAlone(op));
+    return OwnWork();
   };
   return product;
+}
+
+absl::StatusOr<OwnWork> FcWork(const Op& op, const OpAttributes& attributes) {
+  if (attributes.Bool("padding_weights")) {
+    return absl::UnimplementedError("padding_weights is true; want weights without padding");
+  }
+  const std::string activation = attributes.String("activation_type");
+  if (!activation.empty() && !EndsInRelu(attributes)) {
+    return absl::UnimplementedError(
+        absl::StrCat("activation_type is \"", activation, "\"; want \"relu\" or none"));
+  }
+  OwnWork work;
+  work.bias = FindGivenInput(op, "Bias");
+  if (EndsInRelu(attributes)) work.stages = {{EpilogueStage::Kind::kRelu}};
+  return work;
 }
 
 ProductTrait FcProduct() {
@@ -188,17 +208,10 @@ ProductTrait FcProduct() {
   product.form = ProductTrait::Form::kFlattened;
   product.activation = "Input";
   product.weight = "W";
-  product.bias = "Bias";
   product.output = "Out";
   product.activation_rows = "in_num_col_dims";
-  product.does_more = [](const Op&, const OpAttributes& op) {
-    const std::string activation = op.String("activation_type");
-    return op.Bool("padding_weights") || (!activation.empty() && activation != "relu");
-  };
-  product.stages = [](const OpAttributes& op) {
-    return EndsInRelu(op) ? Epilogue{{EpilogueStage::Kind::kRelu}} : Epilogue();
-  };
-  return product;
+  product.own_work = FcWork;
+  return WithBias(product);
 }
 
 OpSchemaBuilder& Quantizable(OpSchemaBuilder& op) {
@@ -275,7 +288,7 @@ std::vector<OpSchema> ProductOps() {
           "column.")
       .Attr("x_num_col_dims", Int(1))
       .Attr("y_num_col_dims", Int(1))
-      .Product(FlattenedProduct())
+      .Product(WithBias(FlattenedProduct()))
       .Infer(InferStored(InferMul, "Out"));
   DefineEpilogue(
       ops.Define("integer_row_wise_fc(X, Y, Scales, Offsets, Bias?, Operands*?) -> (Out)"))
@@ -292,7 +305,7 @@ std::vector<OpSchema> ProductOps() {
           "channel is a column.")
       .Attr("trans_x", Bool(false))
       .Attr("trans_y", Bool(false))
-      .Product(ProductOfMatrices("trans_x", "trans_y"))
+      .Product(WithBias(ProductOfMatrices("trans_x", "trans_y")))
       .Infer(InferStored(InferMatmulV2, "Out"));
   return ops.Build();
 }

@@ -12,7 +12,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_replace.h"
 #include "proto/file/program_file.h"
-#include "proto/program/program.h"
 #include "proto/text/program_text.h"
 #include "tests/testing/golden.h"
 #include "tests/testing/parameter_text.h"

@@ -24,7 +24,7 @@
 #include "runtime/executor/executor.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/epilogue.h"
-#include "runtime/executor/ops/integer_operands.h"
+#include "runtime/executor/ops/on_integers.h"
 #include "runtime/executor/ops/product.h"
 #include "runtime/executor/plan.h"
 #include "runtime/kernels/activation.h"
@@ -88,19 +88,11 @@ absl::Status PlanOwnProduct(executor::OpPlanner& op) {
                    executor::FullyConnectedShape(op, "Rows", 1, "Table"));
   const executor::EpilogueInput output{"Sums", type, /*channel_axis=*/1, Layout::kRowMajor};
   const int64_t operations = 2 * shape.out_size() * shape.inner;
-  ASSIGN_OR_RETURN(const auto integers, executor::ReadIntegerOperands(op, Layout::kRowMajor));
-  if (integers) {
-    const executor::OperandSums sums = {*integers, shape.columns, operations};
-    return executor::PlanOperandSums(
-               op, sums, {}, executor::FindOpsAfter(op, output),
-               [&](const kernels::SumCoding& coding, const kernels::Epilogue& epilogue) {
-                 return kernels::PlanIntegerProduct(shape, coding, epilogue);
-               },
-               [&](const executor::OpsAfter& after) {
-                 return executor::AbsorbOpsAfter(op, output, after);
-               })
-        .status();
-  }
+  ASSIGN_OR_RETURN(const bool is_planned,
+                   executor::PlanOnIntegers(op, output, operations, [&](const auto&... coding) {
+                     return kernels::PlanIntegerProduct(shape, coding...);
+                   }));
+  if (is_planned) return absl::OkStatus();
   ASSIGN_OR_RETURN(const executor::Buffer x, op.ReadFloats("Rows"));
   ASSIGN_OR_RETURN(const executor::Buffer y, op.ReadFloats("Table"));
   ASSIGN_OR_RETURN(const executor::Buffer out, op.Write("Sums"));

@@ -62,13 +62,11 @@ struct Factor {
 };
 
 // Whether the op is nothing but the product of its two slots.
-bool IsPlainProduct(const Op& op, const OpSchema& schema) {
-  for (const QuantizableInput& input : schema.quantizable_inputs()) {
-    if (input.role == SlotRole::ADDEND && !op.Inputs(input.slot).empty()) {
-      return false;
-    }
-  }
-  return !FindFusedAttribute(op.desc());
+bool IsPlainProduct(const Op& op, Era era) {
+  const std::optional<OpAttributes> attributes = OpAttributes::Of(op.desc(), era);
+  if (!attributes || !TraitsOf(op).product) return false;
+  const absl::StatusOr<OwnWork> own = OwnWorkOf(op, *attributes);
+  return own.ok() && !own->any();
 }
 
 // Whether an op reads an output of `op` besides `result`: in a product of codes that output would
@@ -126,17 +124,15 @@ class ProductDequantizer {
     const OpSchema* schema = FindOpSchema(op.type());
     if (schema == nullptr || schema->quantizable_outputs().empty()) return absl::OkStatus();
     std::vector<Factor> factors;
-    bool is_product = false;
     for (const QuantizableInput& input : schema->quantizable_inputs()) {
-      is_product |= input.role == SlotRole::WEIGHT || input.role == SlotRole::WEIGHT_OR_ACTIVATION;
       if (input.role == SlotRole::ADDEND) continue;
       std::optional<Factor> factor = FactorOf(op.Input(input.slot));
       if (!factor.has_value()) return absl::OkStatus();
       factors.push_back(*std::move(factor));
     }
     const Argument* output = op.Output(schema->quantizable_outputs()[0]);
-    if (!is_product || factors.size() != 2 || output == nullptr || output->variable() == nullptr ||
-        !IsPlainProduct(op, *schema) || IsReadBeside(*output, op)) {
+    if (factors.size() != 2 || output == nullptr || output->variable() == nullptr ||
+        !IsPlainProduct(op, EraOf(program_)) || IsReadBeside(*output, op)) {
       return absl::OkStatus();
     }
     // The scale that the dequantize op reads, and the one that goes into its max_range, or is read

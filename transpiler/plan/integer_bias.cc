@@ -1,18 +1,18 @@
 #include "transpiler/plan/integer_bias.h"
 
-#include <algorithm>
-#include <cstdint>
 #include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "ops/code_range.h"
+#include "ops/codes/coded_product.h"
 #include "ops/codes/declared_dims.h"
+#include "ops/codes/folded_ops.h"
 #include "ops/codes/held_codes.h"
 #include "ops/codes/integer_reasons.h"
 #include "ops/op_form.h"
-#include "ops/op_schema.h"
 #include "ops/op_traits.h"
+#include "proto/program/program.h"
 
 namespace fixpoint {
 namespace {
@@ -28,6 +28,25 @@ std::string Said(const Argument& argument) {
 // Why a product that is not computed on integers has no sums to add to.
 std::string StaysFloat(IntegerReason reason) {
   return absl::StrCat("the product stays ", IntegerReasonMeaning(reason));
+}
+
+// The codes of 8 bits that hold what an operand reads.
+OperandOrReason OperandOf(const Argument& operand, const SiteFacts& facts) {
+  const Site* const site = facts.FindSite(&operand);
+  if (site == nullptr) return IntegerReason::kNotQuantized;
+  const QuantSpec& spec = site->spec;
+  const bool is_affine = spec.scheme() == QuantSpec::AFFINE;
+  const std::optional<CodeRange> held =
+      CodesHeldOf(CodeRangeOf(spec), !is_affine && site->role == SlotRole::ACTIVATION &&
+                                         facts.IsNeverNegative(*site->value));
+  if (!held) return IntegerReason::kTooManyBits;
+  CodedOperand read = {{}, DeclaredDims(operand)};
+  read.codes.is_unsigned = held->is_unsigned;
+  const bool has_channels = spec.granularity() == QuantSpec::PER_CHANNEL;
+  if (has_channels) read.codes.channel_axis = spec.axis();
+  read.codes.has_zero_point = is_affine && !has_channels;
+  read.codes.has_channel_zero_points = is_affine && has_channels;
+  return read;
 }
 
 }  // namespace
@@ -49,145 +68,95 @@ const Op* ProductOfBias(const Argument& bias) {
   return TraitsOf(*x->value()->op()).product ? x->value()->op() : nullptr;
 }
 
-OperandSites::OperandSites(const Plan& plan) {
-  for (const Site& site : plan.sites) {
-    if (site.observe) continue;
-    for (const Argument* reader : site.readers) sites_.emplace(reader, &site);
-  }
-}
-
-OperandSites::Operands OperandSites::Of(const Op& product) const {
-  Operands operands;
-  for (const Argument* input : product.inputs()) {
-    const auto site = sites_.find(input);
-    if (site == sites_.end()) continue;
-    if (site->second->role == SlotRole::WEIGHT) {
-      operands.weight = site->second;
-      operands.weight_argument = input;
-    } else if (site->second->role == SlotRole::ACTIVATION) {
-      operands.activation = site->second;
-    }
-  }
-  return operands;
-}
-
-const Argument* IntegerBias::Find(const Op& op) {
+const Argument* FindBias(const Op& op, Eligibility* eligibility) {
   const OpTraits& traits = TraitsOf(op);
   const Argument* const bias = traits.sum       ? op.Input(traits.sum->y)
                                : traits.product ? op.Input(traits.product->bias)
                                                 : nullptr;
-  if (bias == nullptr || bias->value() == nullptr || !eligibility_.IsWeight(*bias->value())) {
+  if (bias == nullptr || bias->value() == nullptr || !eligibility->IsWeight(*bias->value())) {
     return nullptr;
   }
   const VarType::TensorDesc* const tensor = TensorOf(*bias);
   return tensor != nullptr && tensor->dims_size() == 1 ? bias : nullptr;
 }
 
-// Whether it has an element for each of the channels that it is added to.
-bool IntegerBias::IsOfChannels(const Argument& bias) const {
-  const Op& op = bias.op();
-  const Op& product = *ProductOfBias(bias);
-  const int64_t size = TensorOf(bias)->dims(0);
-  const VarType::TensorDesc* const out = TensorOf(*product.outputs().front());
-  if (out == nullptr || out->dims_size() < 2) return false;
-  const int rank = out->dims_size();
-  const std::optional<OpAttributes> of_product = OpAttributes::Of(product.desc(), era_);
-  const std::optional<OpAttributes> attributes = OpAttributes::Of(op.desc(), era_);
-  if (!of_product || !attributes) return false;
-  const int channel_axis = TraitsOf(product).product->ChannelAxis(*of_product, rank);
-  const bool is_own = &op == &product;
-  const int64_t axis = is_own ? channel_axis : attributes->Int(TraitsOf(op).sum->axis);
-  return (axis < 0 ? rank - 1 : axis) == channel_axis && out->dims(channel_axis) == size;
+ProductSites SitesOfProduct(const Op& product, const SiteFacts& facts) {
+  const ProductTrait& trait = *TraitsOf(product).product;
+  const Argument* const left = product.Input(trait.activation);
+  const Site* const of_left = facts.FindSite(left);
+  const Site* const of_right = facts.FindSite(product.Input(trait.weight));
+  ProductSites sites;
+  if (of_right != nullptr && of_right->role == SlotRole::WEIGHT) sites.weight = of_right;
+  if (of_left != nullptr && of_left->role == SlotRole::ACTIVATION) sites.activation = of_left;
+  if (of_left != nullptr && of_left->role == SlotRole::WEIGHT) sites.weight_on_the_left = left;
+  return sites;
 }
 
-bool IntegerBias::IsOnlyReader(const Argument& result) {
-  const auto readers = result.value()->readers();
-  return !result.variable()->persistable() &&
-         std::none_of(readers.begin(), readers.end(), [&](const Argument* other) {
-           return other != &result && types_.IsForward(other->op());
-         });
-}
-
-std::optional<OperandCodes> IntegerBias::CodesOf(const Site& site) {
-  const QuantSpec& spec = site.spec;
-  const bool is_affine = spec.scheme() == QuantSpec::AFFINE;
-  const std::optional<CodeRange> held =
-      CodesHeldOf(CodeRangeOf(spec), !is_affine && site.role == SlotRole::ACTIVATION &&
-                                         never_negative_.Holds(*site.value));
-  if (!held) return std::nullopt;
-  OperandCodes codes;
-  codes.is_unsigned = held->is_unsigned;
-  const bool has_channels = spec.granularity() == QuantSpec::PER_CHANNEL;
-  if (has_channels) codes.channel_axis = spec.axis();
-  codes.has_zero_point = is_affine && !has_channels;
-  codes.has_channel_zero_points = is_affine && has_channels;
-  return codes;
-}
-
-std::optional<std::string> IntegerBias::WhyNotSums(const Op& product,
-                                                   const OperandSites::Operands& operands) {
-  const auto& [activation, weight, weight_argument] = operands;
-  const Quantizer* const quantizer = quantizers_.Find(activation->spec.quantizer());
+std::optional<std::string> IntegerBias::WhyNotSums(const Op& product, const Argument& bias,
+                                                   const Argument& sums,
+                                                   const ProductSites& operands) const {
+  const Quantizer* const quantizer = quantizers_.Find(operands.activation->spec.quantizer());
   if (quantizer == nullptr || quantizer->is_dynamic()) {
-    return absl::StrCat("the range of ", activation->value->variable().name(),
+    return absl::StrCat("the range of ", operands.activation->value->variable().name(),
                         " is found anew at every run");
   }
-  const std::optional<OpAttributes> attributes = OpAttributes::Of(product.desc(), era_);
+  const std::optional<OpAttributes> attributes = OpAttributes::Of(product.desc(), facts_.era());
   if (!attributes) return "the attributes of the product cannot be read";
-  const ProductTrait& trait = *TraitsOf(product).product;
-  if (weight_argument->slot_name() != trait.weight) {
-    return absl::StrCat("the weight is ", weight_argument->slot_name(),
-                        ", whose channels are rows");
+  const ProductOrReason decision = DecideProduct(
+      product, *attributes, [this](const Argument& operand) { return OperandOf(operand, facts_); });
+  if (const auto* const reason = std::get_if<IntegerReason>(&decision)) return StaysFloat(*reason);
+  const auto& decided = std::get<CodedProduct>(decision);
+  // The steps of the bias are compared with those of an op on integers.
+  if (decided.why_not_lowered) return StaysFloat(*decided.why_not_lowered);
+  const bool is_own = &product == &bias.op();
+  if (!is_own && !decided.gives_sums) {
+    return decided.own.any()
+               ? absl::StrCat(Said(sums), ", to which the product has added a bias or done more")
+               : "the product has a factor";
   }
-  if (trait.does_more != nullptr && trait.does_more(product, *attributes)) {
-    return StaysFloat(IntegerReason::kFusedWork);
+  if (decided.KindOfBias(BiasForm::kCodesOfSums) != BiasKind::kToSums) {
+    return decided.sums.products == 0 ? "the shape of the weight is not known"
+                                      : "32 bits may not hold the sums with the bias";
   }
-  // The steps of the bias would have to have it too.
-  if (!trait.factor.empty() && attributes->Float(trait.factor) != 1) {
-    return "the product has a factor";
+  const Dims dims = DeclaredDims(*product.outputs().front());
+  const int axis =
+      TraitsOf(product).product->ChannelAxis(*attributes, static_cast<int>(dims.size()));
+  bool is_of_channels = !dims.empty() && IsOfChannels(DeclaredDims(bias), axis, dims, axis);
+  if (!is_own) {
+    const FoldOrReason fold = DecideFold(bias.op(), {sums.value(), dims, axis, decided}, facts_);
+    const auto* const folded = std::get_if<FoldedOp>(&fold);
+    is_of_channels = folded != nullptr && folded->operand == FoldedOp::Operand::kBias;
   }
-  const std::optional<OperandCodes> activation_codes = CodesOf(*activation);
-  const std::optional<OperandCodes> weight_codes = CodesOf(*weight);
-  if (!activation_codes || !weight_codes) return StaysFloat(IntegerReason::kTooManyBits);
-  const SumsOrReason sums =
-      SumsOfProduct(product, *attributes, DeclaredDims(product, trait.activation),
-                    DeclaredDims(*weight_argument));
-  if (const auto* const reason = std::get_if<IntegerReason>(&sums)) return StaysFloat(*reason);
-  const CodedProduct coded = {std::get<ProductSums>(sums), *activation_codes, *weight_codes};
-  if (const auto reason = coded.WhyNotOnIntegers()) return StaysFloat(*reason);
-  if (coded.KindOfBias(BiasForm::kCodesOfSums) == BiasKind::kToSums) return std::nullopt;
-  return coded.sums.products == 0 ? "the shape of the weight is not known"
-                                  : "32 bits may not hold the sums with the bias";
+  if (is_of_channels) return std::nullopt;
+  return absl::StrCat(Said(bias), ", which is not one for each channel");
 }
 
-// Whether a product that adds up does nothing with its sums, so that an op after it can add to
-// them.
-bool IntegerBias::GivesSums(const Op& product) const {
-  const ProductTrait& trait = *TraitsOf(product).product;
-  const std::optional<OpAttributes> attributes = OpAttributes::Of(product.desc(), era_);
-  const bool has_bias = !trait.bias.empty() && product.Input(trait.bias) != nullptr;
-  return attributes && !has_bias && (trait.stages == nullptr || trait.stages(*attributes).empty());
-}
-
-std::optional<std::string> IntegerBias::WhyFloat(const Argument& bias) {
+std::optional<std::string> IntegerBias::WhyFloat(const Argument& bias) const {
   const Op* const product = ProductOfBias(bias);
   const bool is_own = product == &bias.op();
   const std::optional<SumTrait>& sum = TraitsOf(bias.op()).sum;
-  const Argument* const sums = is_own ? &bias : sum ? bias.op().Input(sum->x) : nullptr;
+  if (!is_own && !sum) {
+    return absl::StrCat(Said(bias), ", which is neither the bias of a product nor an addend");
+  }
+  const Argument* const sums = is_own ? &bias : bias.op().Input(sum->x);
   if (sums == nullptr) return "X is missing";
   const std::string place = Said(*sums);
-  if (product == nullptr || !sites_.Of(*product).are_of_product() ||
-      product->outputs().size() != 1) {
-    return is_own ? "the product is none on integers"
+  const ProductSites operands =
+      product != nullptr ? SitesOfProduct(*product, facts_) : ProductSites();
+  if (operands.weight_on_the_left != nullptr) {
+    return absl::StrCat("the weight is ", operands.weight_on_the_left->slot_name(),
+                        ", whose channels are rows");
+  }
+  if (!operands.are_both() || product->outputs().size() != 1) {
+    return is_own ? "the product is not computed on integers"
                   : absl::StrCat(place, ", which no product on integers writes");
   }
-  if (!is_own && !IsOnlyReader(*sums)) {
+  if (!is_own && facts_.OnlyReader(*sums->value()) != &bias.op()) {
     return absl::StrCat(place, ", which another op reads too");
   }
-  if (!is_own && !GivesSums(*product)) {
-    return absl::StrCat(place, ", to which the product has added a bias or done more");
+  if (!is_own && sums->variable()->values().size() != 1) {
+    return absl::StrCat(place, ", which is written again");
   }
-  const OperandSites::Operands operands = sites_.Of(*product);
   for (const Block* block :
        {&product->block(), &bias.op().block(), &bias.variable()->block(),
         &operands.activation->value->block(), &operands.weight->value->block()}) {
@@ -196,12 +165,13 @@ std::optional<std::string> IntegerBias::WhyFloat(const Argument& bias) {
   if (bias.value()->origin() != Value::Origin::kEntry) {
     return absl::StrCat(Said(bias), ", which the program computes");
   }
-  if (TensorOf(bias)->data_type() != VarType::FP32) {
+  if (const VarType::TensorDesc* const tensor = TensorOf(bias);
+      tensor == nullptr || tensor->data_type() != VarType::FP32) {
     return absl::StrCat(Said(bias), ", which is not FP32");
+  } else if (tensor->dims_size() != 1) {
+    return absl::StrCat(Said(bias), ", which has ", tensor->dims_size(), " dimensions");
   }
-  if (std::optional<std::string> why = WhyNotSums(*product, operands)) return why;
-  if (!IsOfChannels(bias)) return absl::StrCat(Said(bias), ", which is not one for each channel");
-  return std::nullopt;
+  return WhyNotSums(*product, bias, *sums, operands);
 }
 
 }  // namespace fixpoint

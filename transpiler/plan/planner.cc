@@ -366,11 +366,11 @@ void Planner::ShareSpec(const Op& op, std::vector<SlotPlan>& slots) {
 }
 
 void Planner::PlanBiases() {
-  IntegerBias biases(plan_, EraOf(program_), quantizers_, &types_, &eligibility_);
+  const IntegerBias biases(plan_, EraOf(program_), quantizers_, &types_);
   std::vector<std::pair<Decision*, const Argument*>> added;
   for (Decision& decision : plan_.decisions) {
     const Op& op = *decision.op;
-    const Argument* const bias = biases.Find(op);
+    const Argument* const bias = FindBias(op, &eligibility_);
     const bool is_own = bias != nullptr && ProductOfBias(*bias) == &op;
     std::string scope;
     // A rule about the op or the slot takes precedence.

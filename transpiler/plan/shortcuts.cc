@@ -1,6 +1,5 @@
 #include "transpiler/plan/shortcuts.h"
 
-#include <algorithm>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -21,18 +20,11 @@ bool IsStage(const Op& op, const StageTrait& stage, Era era) {
 
 }  // namespace
 
-bool Shortcuts::IsOnlyReader(const Argument& reader) {
-  const Value& value = *reader.value();
-  const auto readers = value.readers();
-  return value.written_by() != nullptr && !value.variable().persistable() &&
-         std::none_of(readers.begin(), readers.end(), [&](const Argument* other) {
-           return other != &reader && types_.IsForward(other->op());
-         });
-}
-
 const Argument* Shortcuts::InputOf(const Op& op) {
   const OpTraits& traits = TraitsOf(op);
-  if (traits.stage && IsStage(op, *traits.stage, era_)) return op.Input(traits.stage->input);
+  if (traits.stage && IsStage(op, *traits.stage, facts_.era())) {
+    return op.Input(traits.stage->input);
+  }
   const Argument* const bias = traits.sum ? op.Input(traits.sum->y) : nullptr;
   const bool is_parameter =
       bias != nullptr && bias->value() != nullptr && eligibility_.IsWeight(*bias->value());
@@ -41,7 +33,7 @@ const Argument* Shortcuts::InputOf(const Op& op) {
 
 bool Shortcuts::IsResult(const Argument& input) {
   const Argument* at = &input;
-  while (at != nullptr && at->value() != nullptr && IsOnlyReader(*at)) {
+  while (at != nullptr && at->value() != nullptr && facts_.OnlyReader(*at->value()) == &at->op()) {
     const Op& op = *at->value()->op();
     if (&op.block() != &input.op().block()) return false;
     if (products_.contains(&op)) return true;

@@ -11,6 +11,7 @@
 #include "ops/op_types.h"
 #include "proto/program/program_fwd.h"
 #include "transpiler/plan/eligibility.h"
+#include "transpiler/plan/forward_facts.h"
 
 namespace fixpoint {
 
@@ -18,7 +19,7 @@ class Shortcuts {
  public:
   // REQUIRES: both outlive the object.
   Shortcuts(Era era, OpTypes* types, Eligibility* eligibility)
-      : era_(era), types_(*types), eligibility_(*eligibility) {}
+      : facts_(era, types), eligibility_(*eligibility) {}
 
   // Declares that an activation and a weight of an op are quantized.
   void AddProduct(const Op& op) { products_.insert(&op); }
@@ -33,12 +34,10 @@ class Shortcuts {
   bool IsResult(const Argument& input);
 
  private:
-  bool IsOnlyReader(const Argument& reader);
   // The input that an op adds to, normalizes or activates, if an epilogue can do that.
   const Argument* InputOf(const Op& op);
 
-  const Era era_;
-  OpTypes& types_;
+  const ForwardFacts facts_;
   Eligibility& eligibility_;
   absl::flat_hash_set<const Op*> products_;
 };

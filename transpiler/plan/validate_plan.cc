@@ -11,6 +11,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "ops/forward_ops.h"
+#include "ops/op_types.h"
 #include "proto/base/status_macros.h"
 #include "proto/wire/deterministic_bytes.h"
 #include "transpiler/plan/complaints.h"
@@ -147,8 +148,8 @@ void CheckDecisions(const Plan& plan, Complaints& complaints) {
   }
 }
 
-// Whether a bias site is added to sums of products of codes, which other sites make.
-absl::Status CheckBias(const Site& site, const OperandSites& sites) {
+// Whether a bias site can be added to sums of products of codes, which other sites make.
+absl::Status CheckBias(const Site& site, const IntegerBias& biases) {
   const auto wrong = [&site](const auto&... parts) {
     return absl::InvalidArgumentError(
         absl::StrCat("\"", site.value->variable().name(), "\": a bias ", parts...));
@@ -157,20 +158,12 @@ absl::Status CheckBias(const Site& site, const OperandSites& sites) {
       DeterministicBytes(site.spec) != DeterministicBytes(IntegerBiasSpec())) {
     return wrong("has the spec { bits: 32 }, and nothing else is said of it");
   }
-  const VarType::TensorDesc* const tensor = site.value->variable().tensor();
-  if (tensor == nullptr || tensor->data_type() != VarType::FP32 || tensor->dims_size() != 1 ||
-      site.value->origin() != Value::Origin::kEntry || !site.value->variable().persistable()) {
-    return wrong("is a parameter, FP32 of one dimension");
+  if (site.value->origin() != Value::Origin::kEntry || !site.value->variable().persistable()) {
+    return wrong("has to be a parameter");
   }
-  if (site.readers.size() != 1) return wrong("has one reader");
-  const Op* const product = ProductOfBias(*site.readers.front());
-  if (product == nullptr || !sites.Of(*product).are_of_product()) {
-    return wrong(
-        "is Y of an elementwise_add after a product, or Bias of one, whose activation and "
-        "weight have sites");
-  }
-  if (product->block().index() != 0 || site.readers.front()->op().block().index() != 0) {
-    return wrong("is added in block 0");
+  if (site.readers.size() != 1) return wrong("has to have one reader");
+  if (const auto why = biases.WhyFloat(*site.readers.front()); why) {
+    return wrong("cannot be added in int32: ", *why);
   }
   return absl::OkStatus();
 }
@@ -250,16 +243,9 @@ absl::Status ValidatePlan(const Plan& plan, const Program& program, const Gradie
         absl::StrCat("it is for the target ", plan.target, ", and the target is ", target.name()));
   }
   RETURN_IF_ERROR(CheckSchedule(plan.schedule, target));
-  const OperandSites sites(plan);
   Parameters parameters;
   for (const Site& site : plan.sites) {
-    if (site.role == SlotRole::BIAS) {
-      RETURN_IF_ERROR(CheckBias(site, sites));
-      if (target.bias() == Target::INT32) continue;
-      return absl::FailedPreconditionError(absl::StrCat("\"", site.value->variable().name(),
-                                                        "\": a bias in int32, which target ",
-                                                        target.name(), " does not add"));
-    }
+    if (site.role == SlotRole::BIAS) continue;
     RETURN_IF_ERROR(CheckSite(site, quantizers));
     // The result of a computation on a parameter, such as a cast, may be an observed output.
     const bool is_weight = parameters.IsWeight(*site.value);
@@ -276,6 +262,17 @@ absl::Status ValidatePlan(const Plan& plan, const Program& program, const Gradie
       return absl::Status(status.code(), absl::StrCat("\"", site.value->variable().name(),
                                                       "\": ", std::string(status.message())));
     }
+  }
+  // They depend on the specs of the other sites.
+  OpTypes types(program);
+  const IntegerBias biases(plan, EraOf(program), quantizers, &types);
+  for (const Site& site : plan.sites) {
+    if (site.role != SlotRole::BIAS) continue;
+    RETURN_IF_ERROR(CheckBias(site, biases));
+    if (target.bias() == Target::INT32) continue;
+    return absl::FailedPreconditionError(absl::StrCat("\"", site.value->variable().name(),
+                                                      "\": a bias in int32, which target ",
+                                                      target.name(), " does not add"));
   }
   return CheckTrainedScales(program, plan);
 }

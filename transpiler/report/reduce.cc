@@ -9,7 +9,6 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
-#include "proto/program/program.h"
 
 namespace fixpoint {
 namespace {

@@ -63,17 +63,18 @@ absl::Status QuantizerWriter::WriteAll() {
     std::vector<const Site*>& group = shared[site.shared_scale];
     if (group.front() == &site) RETURN_IF_ERROR(WriteSharedScale(group));
   }
-  const OperandSites sites(context_.plan);
+  OpTypes types(program_);
+  const SiteFacts facts(context_.plan, EraOf(program_), &types);
   for (const Site& site : context_.plan.sites) {
-    if (site.role == SlotRole::BIAS) RETURN_IF_ERROR(WriteBias(site, sites));
+    if (site.role == SlotRole::BIAS) RETURN_IF_ERROR(WriteBias(site, facts));
   }
   Mark();
   return absl::OkStatus();
 }
 
-absl::Status QuantizerWriter::WriteBias(const Site& site, const OperandSites& sites) {
+absl::Status QuantizerWriter::WriteBias(const Site& site, const SiteFacts& facts) {
   const Op& product = *ProductOfBias(*site.readers.front());
-  const OperandSites::Operands operands = sites.Of(product);
+  const ProductSites operands = SitesOfProduct(product, facts);
   Place place = PlaceOf(site);
   place.before = &product;
   Writing writing{&site, nullptr, nullptr, place, /*is_test=*/false};

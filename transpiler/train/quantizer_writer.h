@@ -50,7 +50,7 @@ class QuantizerWriter {
 
   absl::Status Write(const Site& site);
   // Rounds a bias to the steps of its sums, whose operands are already written.
-  absl::Status WriteBias(const Site& site, const OperandSites& sites);
+  absl::Status WriteBias(const Site& site, const SiteFacts& facts);
   absl::Status WriteSharedScale(const std::vector<const Site*>& sites);
   // Quantizes the site's value with a scale that other ops have found.
   absl::Status WriteWithScale(const Site& site, const Place& place, const std::string& scale);

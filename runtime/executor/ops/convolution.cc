@@ -1,6 +1,6 @@
 // conv2d, conv2d_transpose and their depthwise forms. Images lie channels last. Where both inputs
 // are codes, the sums are computed on integers; the gradients read the floats that the codes stand
-// for. A conv2d also does the work of the ops after it (epilogue.h).
+// for. A conv2d also does the work of the ops after it (epilogue.h), and so does any on integers.
 
 #include "runtime/executor/ops/convolution.h"
 
@@ -16,9 +16,8 @@
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/epilogue.h"
 #include "runtime/executor/ops/image_form.h"
-#include "runtime/executor/ops/integer_operands.h"
+#include "runtime/executor/ops/on_integers.h"
 #include "runtime/executor/ops/packed_weights.h"
-#include "runtime/kernels/activation.h"
 #include "runtime/kernels/convolution.h"
 #include "runtime/kernels/integer_convolution.h"
 #include "runtime/kernels/integer_transposed_convolution.h"
@@ -37,76 +36,12 @@ int64_t OperationsOf(const kernels::ConvolutionShape& shape) {
   return 2 * shape.output_size() * shape.taps();
 }
 
-// The work on its sums that the reference's passes fold into the op.
-struct FusedStages {
-  OwnStages own;
-  std::optional<Activation> function;  // in the end, one that is no stage
-
-  bool any() const { return !own.epilogue.empty() || function; }
-};
-
-absl::StatusOr<FusedStages> ReadFusedStages(OpPlanner& op, const EpilogueInput& output) {
-  ASSIGN_OR_RETURN(const FusedWork work, FusedWorkOf(op.op(), op.attributes()));
-  FusedStages stages;
-  using Kind = kernels::EpilogueStage::Kind;
-  if (work.adds_bias) {
-    RETURN_IF_ERROR(op.CheckSize("Bias", output.type.dims[output.channel_axis]));
-    ASSIGN_OR_RETURN(const Buffer bias, op.ReadFloats("Bias"));
-    stages.own.Add({Kind::kAddChannel}, bias);
-  }
-  if (work.adds_residual) {
-    RETURN_IF_ERROR(op.CheckDims("ResidualData", output.type.dims));
-    ASSIGN_OR_RETURN(const Buffer residual, op.ReadFloats("ResidualData", output.layout));
-    stages.own.Add({Kind::kAddElement}, residual);
-  }
-  if (!work.activation) return stages;
-  switch (work.activation->function) {
-    case ActivationFunction::kRelu:
-      stages.own.Add({Kind::kRelu});
-      break;
-    case ActivationFunction::kClip:
-      stages.own.Add({Kind::kClip, work.activation->a, work.activation->b});
-      break;
-    case ActivationFunction::kLeakyRelu:
-      stages.own.Add({Kind::kLeakyRelu, work.activation->a});
-      break;
-    default:
-      stages.function = work.activation;
-  }
-  return stages;
-}
-
-// Where the kernel writes. A function that follows is applied to what it wrote.
-absl::StatusOr<PlannedEpilogue> PlanEpilogue(OpPlanner& op, const EpilogueInput& output,
-                                             const FusedStages& fused, const OpsAfter& after) {
-  if (!fused.function) return AbsorbOpsAfter(op, output, fused.own, after);
-  PlannedEpilogue planned;
-  planned.out = op.Scratch("sums", output.type.dtype, output.type.size());
-  planned.operands = fused.own.operands;
-  return planned;
-}
-
-void AddFunction(OpPlanner& op, const EpilogueInput& output, const FusedStages& fused,
-                 Buffer sums) {
-  if (!fused.function) return;
-  const Buffer y = op.WriteOver(output.slot, output.type, output.layout, sums);
-  op.AddStep({{sums},
-              {y},
-              [sums, y, function = *fused.function](const StepContext& run) {
-                kernels::Activate(function, run.Floats(sums), run.Floats(y));
-                return absl::OkStatus();
-              },
-              "",
-              0,
-              absl::StrCat(op.type(), " activation")});
-}
-
 // Adds the step that computes `output` and the work of the ops after it.
 absl::Status AddForward(OpPlanner& op, const kernels::ConvolutionShape& shape, Buffer x,
-                        Buffer filter, const EpilogueInput& output, const FusedStages& fused,
+                        Buffer filter, const EpilogueInput& output, const OwnStages& own,
                         OpsAfter after, std::string name = "") {
-  after.adds_to_output = fused.own.epilogue.empty() && MayLieOverResidual(op, after);
-  const kernels::Epilogue stages = fused.own.Before(after.epilogue());
+  after.adds_to_output = own.epilogue.empty() && MayLieOverResidual(op, after);
+  const kernels::Epilogue stages = own.Before(after.epilogue());
   auto planned = kernels::ConvolutionForward::Plan(shape, stages, after.adds_to_output);
   if (absl::IsUnimplemented(planned.status()) && after.adds_to_output) {
     after.adds_to_output = false;
@@ -114,7 +49,7 @@ absl::Status AddForward(OpPlanner& op, const kernels::ConvolutionShape& shape, B
   }
   ASSIGN_OR_RETURN(const std::shared_ptr<kernels::ConvolutionForward> convolution,
                    std::move(planned));
-  ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, PlanEpilogue(op, output, fused, after));
+  ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, AbsorbOpsAfter(op, output, own, after));
   if (name.empty()) name = op.type();
   const Buffer packed = AddPacking<float>(op, convolution, filter);
   op.AddStep({epilogue.WithOperands({x, packed}),
@@ -128,7 +63,7 @@ absl::Status AddForward(OpPlanner& op, const kernels::ConvolutionShape& shape, B
               convolution->implementation(),
               OperationsOf(shape),
               absl::StrCat(name, epilogue.names)});
-  AddFunction(op, output, fused, epilogue.out);
+  AddFunction(op, output, own, epilogue.out);
   return absl::OkStatus();
 }
 
@@ -171,28 +106,16 @@ absl::Status PlanConvolution(OpPlanner& op) {
   ASSIGN_OR_RETURN(const kernels::ConvolutionShape shape, ConvolutionShapeOf(op));
   const ImageForm form = FormOf(op);
   const EpilogueInput output{"Output", OutputOf(shape, form), form.channel_axis(), form.layout()};
-  ASSIGN_OR_RETURN(const FusedStages fused, ReadFusedStages(op, output));
-  const OpsAfter after = fused.function ? OpsAfter() : FindOpsAfter(op, output);
-  ASSIGN_OR_RETURN(const std::optional<IntegerOperands> integers,
-                   ReadIntegerOperands(op, form.layout()));
-  if (integers) {
-    const OpsAfter of_sums = fused.any() ? after : FindOpsAfterSums(op, output, integers->sums());
-    OperandSums sums = {*integers, shape.filters, OperationsOf(shape)};
-    sums.bias = of_sums.bias;
-    ASSIGN_OR_RETURN(
-        const Buffer out,
-        PlanOperandSums(
-            op, sums, fused.own, of_sums,
-            [&](const kernels::SumCoding& coding, const kernels::Epilogue& epilogue) {
-              return kernels::PlanIntegerConvolution(shape, coding, epilogue);
-            },
-            [&](const OpsAfter& absorbed) { return PlanEpilogue(op, output, fused, absorbed); }));
-    AddFunction(op, output, fused, out);
-    return absl::OkStatus();
-  }
+  ASSIGN_OR_RETURN(const bool is_planned,
+                   PlanOnIntegers(op, output, OperationsOf(shape), [&](const auto&... coding) {
+                     return kernels::PlanIntegerConvolution(shape, coding...);
+                   }));
+  if (is_planned) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const OwnStages own, ReadOwnStages(op, output, /*adds_bias=*/true));
+  const OpsAfter after = FindOpsAfter(op, output, own);
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("Input", form.layout()));
   ASSIGN_OR_RETURN(const Buffer filter, op.ReadFloats("Filter"));
-  return AddForward(op, shape, x, filter, output, fused, after);
+  return AddForward(op, shape, x, filter, output, own, after);
 }
 
 absl::Status PlanGradient(OpPlanner& op) {
@@ -220,22 +143,12 @@ absl::Status PlanTransposed(OpPlanner& op) {
   ASSIGN_OR_RETURN(const TensorType type, op.OutputType("Output"));
   ASSIGN_OR_RETURN(const kernels::ConvolutionShape shape, TransposedShapeOf(op, type.dims));
   const ImageForm form = FormOf(op);
-  ASSIGN_OR_RETURN(const std::optional<IntegerOperands> integers,
-                   ReadIntegerOperands(op, form.layout()));
-  if (integers) {
-    const EpilogueInput output{"Output", type, form.channel_axis(), form.layout()};
-    OpsAfter after = FindOpsAfterSums(op, output, integers->sums());
-    if (!after.bias) after = {};
-    OperandSums sums = {*integers, shape.channels, OperationsOf(shape)};
-    sums.bias = after.bias;
-    return PlanOperandSums(
-               op, sums, {}, after,
-               [&](const kernels::SumCoding& coding, const kernels::Epilogue& epilogue) {
-                 return kernels::PlanIntegerTransposedConvolution(shape, coding, epilogue);
-               },
-               [&](const OpsAfter& absorbed) { return AbsorbOpsAfter(op, output, absorbed); })
-        .status();
-  }
+  const EpilogueInput images{"Output", type, form.channel_axis(), form.layout()};
+  ASSIGN_OR_RETURN(const bool is_planned,
+                   PlanOnIntegers(op, images, OperationsOf(shape), [&](const auto&... coding) {
+                     return kernels::PlanIntegerTransposedConvolution(shape, coding...);
+                   }));
+  if (is_planned) return absl::OkStatus();
   ASSIGN_OR_RETURN(const Buffer input, op.ReadFloats("Input", form.layout()));
   ASSIGN_OR_RETURN(const Buffer filter, op.ReadFloats("Filter"));
   const Buffer output = op.WriteAs("Output", type, form.layout());

@@ -5,9 +5,11 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "ops/op_traits.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/program.h"
 #include "runtime/executor/ops/batch_norm.h"
+#include "runtime/kernels/activation.h"
 
 namespace fixpoint::executor {
 namespace {
@@ -28,19 +30,19 @@ kernels::Epilogue OpsAfter::epilogue() const {
   return epilogue;
 }
 
-OpsAfter FindOpsAfter(const OpPlanner& op, const EpilogueInput& input) {
+OpsAfter FindOpsAfter(const OpPlanner& op, const EpilogueInput& input, const OwnStages& own) {
   OpsAfter found;
-  if (!op.Wants(input.slot)) return found;
+  if (own.function || !op.Wants(input.slot)) return found;
   found.ops = FindFoldedOps(ResultOf(input, op.OutputValue(input.slot)), PlannedFacts(op));
   return found;
 }
 
-OpsAfter FindOpsAfterSums(const OpPlanner& op, const EpilogueInput& input,
+OpsAfter FindOpsAfterSums(const OpPlanner& op, const EpilogueInput& input, const OwnStages& own,
                           const SumsOfCodes& sums) {
   OpsAfter found;
-  if (!op.Wants(input.slot)) return found;
+  if (own.function || !op.Wants(input.slot)) return found;
   ProductResult result = ResultOf(input, op.OutputValue(input.slot));
-  result.sums = sums.product;
+  result.product = sums.product;
   found.ops = FindFoldedOps(result, PlannedFacts(op, &sums));
   if (!found.ops.empty() && found.ops.front().operand == Operand::kBias) {
     found.bias = *FindBiasCodes(op.builder(), *found.ops.front().addend->value());
@@ -100,11 +102,54 @@ kernels::Epilogue OwnStages::Before(const kernels::Epilogue& after) const {
   return all;
 }
 
+absl::StatusOr<OwnStages> ReadOwnStages(OpPlanner& op, const EpilogueInput& output,
+                                        bool adds_bias) {
+  ASSIGN_OR_RETURN(const OwnWork work, OwnWorkOf(op.op(), op.attributes()));
+  OwnStages own;
+  if (work.bias != nullptr) {
+    const absl::string_view slot = OpPlanner::SlotOf(*work.bias);
+    RETURN_IF_ERROR(op.CheckSize(slot, output.type.dims[output.channel_axis]));
+    if (adds_bias) {
+      ASSIGN_OR_RETURN(const Buffer bias, op.ReadFloats(slot));
+      own.Add({EpilogueStage::Kind::kAddChannel}, bias);
+    }
+  }
+  if (work.residual != nullptr) {
+    const absl::string_view slot = OpPlanner::SlotOf(*work.residual);
+    RETURN_IF_ERROR(op.CheckDims(slot, output.type.dims));
+    ASSIGN_OR_RETURN(const Buffer residual, op.ReadFloats(slot, output.layout));
+    own.Add({EpilogueStage::Kind::kAddElement}, residual);
+  }
+  for (const EpilogueStage& stage : work.stages) own.Add(stage);
+  own.function = work.function;
+  return own;
+}
+
 absl::StatusOr<PlannedEpilogue> AbsorbOpsAfter(OpPlanner& op, const EpilogueInput& input,
                                                const OwnStages& own, const OpsAfter& after) {
+  if (own.function) {
+    PlannedEpilogue before;
+    before.out = op.Scratch("sums", input.type.dtype, input.type.size());
+    before.operands = own.operands;
+    return before;
+  }
   ASSIGN_OR_RETURN(PlannedEpilogue planned, AbsorbOpsAfter(op, input, after));
   planned.operands.insert(planned.operands.begin(), own.operands.begin(), own.operands.end());
   return planned;
+}
+
+void AddFunction(OpPlanner& op, const EpilogueInput& output, const OwnStages& own, Buffer sums) {
+  if (!own.function) return;
+  const Buffer y = op.WriteOver(output.slot, output.type, output.layout, sums);
+  op.AddStep({{sums},
+              {y},
+              [sums, y, function = *own.function](const StepContext& run) {
+                kernels::Activate(function, run.Floats(sums), run.Floats(y));
+                return absl::OkStatus();
+              },
+              "",
+              0,
+              absl::StrCat(op.type(), " activation")});
 }
 
 std::vector<Buffer> PlannedEpilogue::WithOperands(std::vector<Buffer> inputs) const {

@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "ops/activation.h"
 #include "ops/codes/folded_ops.h"
 #include "runtime/executor/op_planner.h"
 #include "runtime/executor/ops/planned_facts.h"
@@ -40,16 +41,11 @@ struct OpsAfter {
 
   kernels::Epilogue epilogue() const;
 };
-OpsAfter FindOpsAfter(const OpPlanner& op, const EpilogueInput& input);
-// The same for an op that computes such sums, and so can add a bias in their steps.
-OpsAfter FindOpsAfterSums(const OpPlanner& op, const EpilogueInput& input, const SumsOfCodes& sums);
-// Whether there is one residual, which nothing reads from the op on but its sum.
-bool MayLieOverResidual(const OpPlanner& op, const OpsAfter& after);
-
-// What the op itself does with its sums, before the ops after it do theirs.
+// What the op itself does with its sums (OwnWork), before the ops after it do theirs.
 struct OwnStages {
   kernels::Epilogue epilogue;
   std::vector<std::optional<Buffer>> operands;  // one for each stage
+  std::optional<Activation> function;           // in the end, of what the kernel wrote
 
   void Add(kernels::EpilogueStage stage, std::optional<Buffer> operand = std::nullopt) {
     epilogue.push_back(stage);
@@ -57,6 +53,17 @@ struct OwnStages {
   }
   kernels::Epilogue Before(const kernels::Epilogue& after) const;
 };
+// Where `adds_bias` is false, the op's bias is no stage: it is added to sums of codes. Errors:
+// those of OwnWorkOf; kInvalidArgument: an input does not fit the output.
+absl::StatusOr<OwnStages> ReadOwnStages(OpPlanner& op, const EpilogueInput& output, bool adds_bias);
+
+// The ops that may be absorbed after an op with stages of its own: none after a function.
+OpsAfter FindOpsAfter(const OpPlanner& op, const EpilogueInput& input, const OwnStages& own = {});
+// The same for an op that computes such sums, and so can add a bias in their steps.
+OpsAfter FindOpsAfterSums(const OpPlanner& op, const EpilogueInput& input, const OwnStages& own,
+                          const SumsOfCodes& sums);
+// Whether there is one residual, which nothing reads from the op on but its sum.
+bool MayLieOverResidual(const OpPlanner& op, const OpsAfter& after);
 
 // An epilogue that is planned: where the last result goes, and what the stages read.
 struct PlannedEpilogue {
@@ -75,9 +82,13 @@ struct PlannedEpilogue {
 // Absorbs the ops, and adds the steps that make the operands.
 absl::StatusOr<PlannedEpilogue> AbsorbOpsAfter(OpPlanner& op, const EpilogueInput& input,
                                                const OpsAfter& after);
-// The same for an op with stages of its own, whose operands come first.
+// The same for an op with stages of its own, whose operands come first. Before a function there are
+// no ops to absorb.
 absl::StatusOr<PlannedEpilogue> AbsorbOpsAfter(OpPlanner& op, const EpilogueInput& input,
                                                const OwnStages& own, const OpsAfter& after);
+// After the step that writes `sums` with that epilogue: adds the one that computes the function of
+// the op, if it has one.
+void AddFunction(OpPlanner& op, const EpilogueInput& output, const OwnStages& own, Buffer sums);
 
 }  // namespace fixpoint::executor
 

@@ -3,6 +3,7 @@
 #include "ops/codes/integer_reasons.h"
 #include "proto/program/program.h"
 #include "runtime/executor/ops/quantized_bias.h"
+#include "runtime/executor/ops/row_codes.h"
 
 namespace fixpoint::executor {
 
@@ -25,12 +26,27 @@ HeldForm PlannedFacts::HeldFormOf(const Argument& input) const {
   return {are_codes ? HeldForm::Kind::kCodes : HeldForm::Kind::kFloats, std::nullopt};
 }
 
-BiasForm PlannedFacts::BiasFormOf(const Argument& addend) const {
-  return BiasFormOf(*addend.value());
+OperandOrReason OperandOf(const OpPlanner& op, const Argument& operand) {
+  const absl::string_view slot = OpPlanner::SlotOf(operand);
+  const PlanBuilder& builder = op.builder();
+  const Value& value = op.InputValue(slot);
+  if (builder.HoldsCodes(value)) return IntegerReason::kNotQuantized;
+  CodedOperand read = {{}, op.InputDims(slot)};
+  if (const RowCodes* const rows = FindRowCodes(op, slot); rows != nullptr) {
+    read.codes.channel_axis = rows->axis;
+    read.codes.has_channel_zero_points = true;
+    return read;
+  }
+  const Codes* const codes = builder.FindCodes(value);
+  if (codes == nullptr) return IntegerReason::kNotQuantized;
+  read.codes.is_unsigned = codes->type == kernels::CodeType::kUint8;
+  read.codes.has_zero_point = codes->zero_point.has_value();
+  read.codes.channel_axis = codes->channel_axis;
+  return read;
 }
 
-BiasForm PlannedFacts::BiasFormOf(const Value& bias) const {
-  const BiasCodes* const codes = FindBiasCodes(op_.builder(), bias);
+BiasForm PlannedFacts::BiasFormOf(const Argument& addend) const {
+  const BiasCodes* const codes = FindBiasCodes(op_.builder(), *addend.value());
   if (codes == nullptr) return BiasForm::kFloats;
   const bool is_of_sums = sums_ != nullptr && codes->IsOfSums(sums_->inputs, sums_->weights);
   return is_of_sums ? BiasForm::kCodesOfSums : BiasForm::kOtherCodes;

@@ -34,7 +34,6 @@ class PlannedFacts final : public RunFacts {
   // Without a stage, because ranges are known when the plan runs.
   HeldForm HeldFormOf(const Argument& input) const override;
   BiasForm BiasFormOf(const Argument& addend) const override;
-  BiasForm BiasFormOf(const Value& bias) const;
   std::optional<IntegerReason> WhyNotRead(const Argument& /*operand*/) const override {
     return std::nullopt;
   }
@@ -44,6 +43,9 @@ class PlannedFacts final : public RunFacts {
   const OpPlanner& op_;
   const SumsOfCodes* const sums_;
 };
+
+// The codes that an input of the op is held as, or why it is not.
+OperandOrReason OperandOf(const OpPlanner& op, const Argument& operand);
 
 }  // namespace fixpoint::executor
 

@@ -1,5 +1,5 @@
-// mul, matmul and matmul_v2. Where both inputs are codes, the sums are computed on integers; the
-// gradients read the floats that the codes stand for.
+// mul, matmul, matmul_v2 and fc. Where both inputs are codes, the sums are computed on integers;
+// the gradients read the floats that the codes stand for.
 
 #include "runtime/executor/ops/product.h"
 
@@ -10,11 +10,13 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ops/fused_work.h"
 #include "ops/op_schema.h"
+#include "ops/op_traits.h"
 #include "proto/base/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/epilogue.h"
-#include "runtime/executor/ops/integer_operands.h"
+#include "runtime/executor/ops/on_integers.h"
 #include "runtime/executor/ops/packed_weights.h"
 #include "runtime/kernels/arithmetic.h"
 #include "runtime/kernels/integer_product.h"
@@ -91,11 +93,7 @@ absl::StatusOr<PlannedProduct> BatchedProduct(const OpPlanner& op, bool transpos
 
 absl::StatusOr<PlannedProduct> MatmulProduct(const OpPlanner& op) {
   const OpAttributes& attributes = op.attributes();
-  if (attributes.Int("head_number") != 1 || !attributes.Ints("fused_reshape_Out").empty() ||
-      !attributes.Ints("fused_transpose_Out").empty()) {
-    return absl::UnimplementedError(
-        "a reshape, a transpose or heads are fused; want a product alone");
-  }
+  RETURN_IF_ERROR(CheckMatmulAlone(attributes));
   return BatchedProduct(op, attributes.Bool("transpose_X"), attributes.Bool("transpose_Y"),
                         attributes.Float("alpha"));
 }
@@ -129,56 +127,46 @@ absl::StatusOr<Buffer> ReadOperand(OpPlanner& op, absl::string_view slot,
   return repeated;
 }
 
-// Adds the step that computes out = x * y and the work of the ops after it.
-absl::Status AddForward(OpPlanner& op, const ProductShape& shape, Buffer x, Buffer y,
-                        const EpilogueInput& output, const OpsAfter& after) {
-  ASSIGN_OR_RETURN(const std::shared_ptr<kernels::Product> product,
-                   kernels::Product::Plan(shape, after.epilogue()));
-  ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, AbsorbOpsAfter(op, output, after));
-  const Buffer packed = AddPacking<float>(op, product, y);
-  op.AddStep({epilogue.WithOperands({x, packed}),
-              {epilogue.out},
-              [=](const StepContext& run) {
-                product->Run(run.Floats(x), run.Of<uint8_t>(packed), epilogue.OperandsOf(run),
-                             run.Floats(epilogue.out));
-                return absl::OkStatus();
-              },
-              product->implementation(),
-              OperationsOf(shape),
-              absl::StrCat(op.type(), epilogue.names)});
-  return absl::OkStatus();
-}
-
 absl::Status PlanProduct(OpPlanner& op, ProductFunction product_of) {
   ASSIGN_OR_RETURN(const PlannedProduct product, product_of(op));
   const ProductShape& shape = product.shape;
   ASSIGN_OR_RETURN(const TensorType type, op.OutputType("Out"));
   const EpilogueInput output{"Out", type, static_cast<int>(type.dims.size()) - 1,
                              Layout::kRowMajor};
-  // The columns are the last axis, except for a vector.
-  const bool has_columns = type.dims.back() == shape.columns;
-  OpsAfter after;
-  if (product.alpha == 1 && has_columns) after = FindOpsAfter(op, output);
-  ASSIGN_OR_RETURN(const std::optional<IntegerOperands> integers,
-                   ReadIntegerOperands(op, Layout::kRowMajor));
-  if (integers) {
-    const bool may_add_bias = product.alpha == 1 && has_columns;
-    const OpsAfter of_sums = may_add_bias ? FindOpsAfterSums(op, output, integers->sums()) : after;
-    OperandSums sums = {*integers, shape.columns, OperationsOf(shape), product.alpha};
-    sums.bias = of_sums.bias;
-    return PlanOperandSums(
-               op, sums, {}, of_sums,
-               [&](const kernels::SumCoding& coding, const kernels::Epilogue& epilogue) {
-                 return kernels::PlanIntegerProduct(shape, coding, epilogue);
-               },
-               [&](const OpsAfter& absorbed) { return AbsorbOpsAfter(op, output, absorbed); })
-        .status();
-  }
+  ASSIGN_OR_RETURN(const bool is_planned,
+                   PlanOnIntegers(op, output, OperationsOf(shape), [&](const auto&... coding) {
+                     return kernels::PlanIntegerProduct(shape, coding...);
+                   }));
+  if (is_planned) return absl::OkStatus();
   ASSIGN_OR_RETURN(const Buffer x, ReadOperand(op, "X", product.x));
   ASSIGN_OR_RETURN(const Buffer y, ReadOperand(op, "Y", product.y));
-  if (product.alpha == 1) return AddForward(op, shape, x, y, output, after);
+  if (product.alpha == 1) {
+    // The columns are the last axis, except for a vector.
+    const bool has_columns = type.dims.back() == shape.columns;
+    return AddForwardProduct(op, shape, x, y, output, {},
+                             has_columns ? FindOpsAfter(op, output) : OpsAfter());
+  }
   ASSIGN_OR_RETURN(const Buffer out, op.Write("Out"));
   return AddProduct(op, shape, product.alpha, x, y, out);
+}
+
+absl::Status PlanFc(OpPlanner& op) {
+  // Padded weights have other shapes too: this is the error to give.
+  RETURN_IF_ERROR(OwnWorkOf(op.op(), op.attributes()).status());
+  ASSIGN_OR_RETURN(const TensorType type, op.OutputType("Out"));
+  ASSIGN_OR_RETURN(const kernels::ProductShape shape,
+                   FullyConnectedShape(op, "Input", op.attributes().Int("in_num_col_dims"), "W"));
+  const EpilogueInput output{"Out", type, static_cast<int>(type.dims.size()) - 1,
+                             Layout::kRowMajor};
+  ASSIGN_OR_RETURN(const bool is_planned,
+                   PlanOnIntegers(op, output, OperationsOf(shape), [&](const auto&... coding) {
+                     return kernels::PlanIntegerProduct(shape, coding...);
+                   }));
+  if (is_planned) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const OwnStages own, ReadOwnStages(op, output, /*adds_bias=*/true));
+  ASSIGN_OR_RETURN(const Buffer input, op.ReadFloats("Input"));
+  ASSIGN_OR_RETURN(const Buffer w, op.ReadFloats("W"));
+  return AddForwardProduct(op, shape, input, w, output, own, FindOpsAfter(op, output, own));
 }
 
 // A product that gives the gradient of an operand.
@@ -308,8 +296,28 @@ absl::Status AddProduct(OpPlanner& op, const ProductShape& shape, float alpha, B
   return absl::OkStatus();
 }
 
+absl::Status AddForwardProduct(OpPlanner& op, const ProductShape& shape, Buffer x, Buffer y,
+                               const EpilogueInput& output, const OwnStages& own,
+                               const OpsAfter& after) {
+  ASSIGN_OR_RETURN(const std::shared_ptr<kernels::Product> product,
+                   kernels::Product::Plan(shape, own.Before(after.epilogue())));
+  ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, AbsorbOpsAfter(op, output, own, after));
+  const Buffer packed = AddPacking<float>(op, product, y);
+  op.AddStep({epilogue.WithOperands({x, packed}),
+              {epilogue.out},
+              [=](const StepContext& run) {
+                product->Run(run.Floats(x), run.Of<uint8_t>(packed), epilogue.OperandsOf(run),
+                             run.Floats(epilogue.out));
+                return absl::OkStatus();
+              },
+              product->implementation(),
+              OperationsOf(shape),
+              absl::StrCat(op.type(), epilogue.names)});
+  return absl::OkStatus();
+}
+
 OpPlans ProductPlans() {
-  OpPlans plans;
+  OpPlans plans = {{"fc", PlanFc}};
   const std::pair<const char*, ProductFunction> products[] = {
       {"mul", MulProduct}, {"matmul", MatmulProduct}, {"matmul_v2", MatmulV2Product}};
   for (const auto& [type, product_of] : products) {

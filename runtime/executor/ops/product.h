@@ -12,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "ops/dims.h"
 #include "runtime/executor/op_planner.h"
+#include "runtime/executor/ops/epilogue.h"
 #include "runtime/kernels/product_shape.h"
 
 namespace fixpoint::executor {
@@ -42,6 +43,12 @@ absl::StatusOr<kernels::ProductShape> FullyConnectedShape(const OpPlanner& op,
                                                           absl::string_view input_slot,
                                                           int64_t leading,
                                                           absl::string_view weight_slot);
+
+// Adds the step that computes `output`, x * y, the op's own stages and the work of the ops after
+// it. Error: that of kernels::Product::Plan.
+absl::Status AddForwardProduct(OpPlanner& op, const kernels::ProductShape& shape, Buffer x,
+                               Buffer y, const EpilogueInput& output, const OwnStages& own,
+                               const OpsAfter& after);
 
 // Adds the step that computes out = alpha * x * y; name "": the op's type. Error: that of
 // kernels::Product::Plan.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ops/fused_work.h"
 #include "proto/base/status_macros.h"
 #include "runtime/reference/kernels.h"
 #include "runtime/reference/kernels/lowered.h"
@@ -220,11 +221,7 @@ absl::StatusOr<Product> BatchedProduct(const OpRun& op, bool transpose_x, bool t
 }
 
 absl::StatusOr<Product> MatmulProduct(const OpRun& op) {
-  if (!op.Ints("fused_reshape_Out").empty() || !op.Ints("fused_transpose_Out").empty() ||
-      op.Int("head_number") != 1) {
-    return absl::UnimplementedError(
-        "matmul with a fused reshape or transpose, or with heads; want a product alone");
-  }
+  RETURN_IF_ERROR(CheckMatmulAlone(op.attributes()));
   return BatchedProduct(op, op.Bool("transpose_X"), op.Bool("transpose_Y"), op.Float("alpha"));
 }
 

@@ -4,27 +4,39 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
 #include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "ops/codes/integer_reasons.h"
 #include "ops/op_schema.h"
+#include "ops/op_traits.h"
+#include "proto/program/program.h"
 #include "tests/ops/text_program.h"
 
 namespace fixpoint {
 namespace {
 
-// "axis 0, 27 products, plain", or a reason.
-std::string SumsText(const std::string& op_text, const Dims& activation, const Dims& weight) {
-  const Program program = ProgramFromText(op_text);
+// Decides the first product of a program, or of an op alone, for operands with such codes and dims.
+ProductOrReason Decide(const std::string& text, const CodedOperand& activation,
+                       const CodedOperand& weight) {
+  const Program program = ProgramFromText(text);
   const Op& op = *program.block(0).first_op();
-  const OpAttributes attributes(op, *FindOpSchema(op.type()), EraOf(program));
-  const SumsOrReason sums = SumsOfProduct(op, attributes, activation, weight);
-  if (const auto* const reason = std::get_if<IntegerReason>(&sums)) {
+  return DecideProduct(op, OpAttributes(op, *FindOpSchema(op.type()), EraOf(program)),
+                       [&](const Argument& operand) -> OperandOrReason {
+                         const bool is_weight = operand.slot_name() == TraitsOf(op).product->weight;
+                         return is_weight ? weight : activation;
+                       });
+}
+
+// "axis 0, 27 products, plain", or a reason.
+std::string SumsText(const std::string& op, const Dims& activation, const Dims& weight) {
+  const ProductOrReason decision = Decide(op, {{}, activation}, {{}, weight});
+  if (const auto* const reason = std::get_if<IntegerReason>(&decision)) {
     return std::string(IntegerReasonCode(*reason));
   }
-  const auto& found = std::get<ProductSums>(sums);
+  const ProductSums& found = std::get<CodedProduct>(decision).sums;
   return absl::StrCat(
       "axis ", found.channel_axis, ", ", found.products, " products",
       found.channel_groups > 1 ? absl::StrCat(", ", found.channel_groups, " groups") : "",
@@ -35,19 +47,19 @@ constexpr char kConv[] = "conv2d(Input=x, Filter=w) -> (Output=y)";
 constexpr char kMul[] = "mul(X=x, Y=w) -> (Out=y)";
 constexpr char kMatmul[] = "matmul_v2(X=x, Y=w) -> (Out=y)";
 
-TEST(SumsOfProduct, OfAConvolutionAreOfTaps) {
+TEST(ProductSums, OfAConvolutionAreOfTaps) {
   EXPECT_EQ(SumsText(kConv, {-1, 3, 8, 8}, {8, 3, 3, 3}), "axis 0, 27 products");
   EXPECT_EQ(SumsText(kConv, {}, {}), "axis 0, 0 products");
   EXPECT_EQ(SumsText("conv2d(Input=x, Filter=w) -> (Output=y) {groups=0}", {}, {}), "attributes");
 }
 
-TEST(SumsOfProduct, OfATransposedConvolutionServeEachGroup) {
+TEST(ProductSums, OfATransposedConvolutionServeEachGroup) {
   EXPECT_EQ(SumsText("conv2d_transpose(Input=x, Filter=w) -> (Output=y) {groups=2}", {-1, 4, 8, 8},
                      {4, 3, 2, 2}),
             "axis 1, 8 products, 2 groups");
 }
 
-TEST(SumsOfProduct, OfFlattenedMatricesHaveTheirColumnsOnTheLastAxis) {
+TEST(ProductSums, OfFlattenedMatricesHaveTheirColumnsOnTheLastAxis) {
   EXPECT_EQ(SumsText(kMul, {-1, 6}, {6, 8}), "axis 1, 6 products, plain");
   const std::string three = "mul(X=x, Y=w) -> (Out=y) {x_num_col_dims=1, y_num_col_dims=2}";
   EXPECT_EQ(SumsText(three, {-1, 6}, {2, 3, 8}), "axis 2, 6 products");
@@ -56,7 +68,7 @@ TEST(SumsOfProduct, OfFlattenedMatricesHaveTheirColumnsOnTheLastAxis) {
 }
 
 // The matrices of a transposed X cannot be one with all their rows.
-TEST(SumsOfProduct, OfABatchOfOneAreThoseOfAnyBatch) {
+TEST(ProductSums, OfABatchOfOneAreThoseOfAnyBatch) {
   const std::string program =
       "var x f32[-1,8,6]\nvar w f32[8,5]\nvar y f32[-1,6,5]\n"
       "matmul_v2(X=x, Y=w) -> (Out=y) {trans_x=true}";
@@ -64,7 +76,7 @@ TEST(SumsOfProduct, OfABatchOfOneAreThoseOfAnyBatch) {
   EXPECT_EQ(SumsText(program, {2, 8, 6}, {8, 5}), "attributes");
 }
 
-TEST(SumsOfProduct, OfMatricesMayBeTransposed) {
+TEST(ProductSums, OfMatricesMayBeTransposed) {
   EXPECT_EQ(SumsText(kMatmul, {-1, 6}, {6, 8}), "axis 1, 6 products, plain");
   EXPECT_EQ(SumsText("matmul_v2(X=x, Y=w) -> (Out=y) {trans_y=true}", {-1, 6}, {8, 6}),
             "axis 0, 6 products");
@@ -72,13 +84,75 @@ TEST(SumsOfProduct, OfMatricesMayBeTransposed) {
             "axis 1, 6 products");
 }
 
-TEST(SumsOfProduct, OfMatricesThatAreRepeatedAreNotThoseOfIntegers) {
+TEST(ProductSums, OfMatricesThatAreRepeatedAreNotThoseOfIntegers) {
   EXPECT_EQ(SumsText(kMatmul, {2, 4, 6}, {2, 6, 8}), "axis 2, 6 products");
   EXPECT_EQ(SumsText(kMatmul, {2, 4, 6}, {1, 6, 8}), "axis 2, 6 products");
   EXPECT_EQ(SumsText(kMatmul, {4, 6}, {2, 6, 8}), "attributes");
   EXPECT_EQ(SumsText("matmul_v2(X=x, Y=w) -> (Out=y) {trans_x=true}", {2, 6, 4}, {6, 8}),
             "attributes");
   EXPECT_EQ(SumsText(kMatmul, {4, 6}, {6}), "attributes");
+}
+
+// Why the product of two matrices with so many terms in a sum is not computed on integers.
+std::string WhyNot(const OperandCodes& activation, const OperandCodes& weight, int64_t terms = 100,
+                   const std::string& op = kMul) {
+  const ProductOrReason decision = Decide(op, {activation, {-1, terms}}, {weight, {terms, 8}});
+  const auto* const reason = std::get_if<IntegerReason>(&decision);
+  return reason != nullptr ? std::string(IntegerReasonCode(*reason)) : "on integers";
+}
+
+OperandCodes OfChannels(int axis) {
+  OperandCodes codes;
+  codes.channel_axis = axis;
+  return codes;
+}
+
+TEST(DecideProduct, IsOnIntegersByTheScalesOfItsOutputsChannels) {
+  EXPECT_EQ(WhyNot({}, {}), "on integers");
+  EXPECT_EQ(WhyNot({}, OfChannels(1)), "on integers");
+  EXPECT_EQ(WhyNot({}, OfChannels(0)), "granularity");
+  EXPECT_EQ(WhyNot(OfChannels(0), {}), "granularity");
+}
+
+TEST(DecideProduct, TakesUnsignedWeightsWithAZeroPointAlone) {
+  OperandCodes weight;
+  weight.is_unsigned = true;
+  EXPECT_EQ(WhyNot({}, weight), "unsigned_operand");
+  weight.has_zero_point = true;
+  EXPECT_EQ(WhyNot({}, weight), "on integers");
+}
+
+TEST(DecideProduct, TakesZeroPointsOfColumnsWhereItIsPlain) {
+  OperandCodes weight = OfChannels(1);
+  weight.has_channel_zero_points = true;
+  EXPECT_EQ(WhyNot({}, weight), "on integers");
+  EXPECT_EQ(WhyNot({}, weight, 100, "matmul(X=x, Y=w) -> (Out=y) {alpha=0.5}"), "zero_point");
+}
+
+TEST(DecideProduct, IsNotOnIntegersWhereASumMayNotFit) {
+  constexpr int64_t kMost = INT32_MAX / (128 * 128);
+  EXPECT_EQ(WhyNot({}, {}, kMost), "on integers");
+  EXPECT_EQ(WhyNot({}, {}, kMost + 1), "sums_too_large");
+}
+
+TEST(DecideProduct, IsNotOnIntegersWhereTheOpDoesWhatNothingComputes) {
+  EXPECT_EQ(WhyNot({}, {}, 100, "matmul(X=x, Y=w) -> (Out=y) {head_number=2}"), "fused_work");
+  EXPECT_EQ(WhyNot({}, {}, 100, "fc(Input=x, W=w) -> (Out=y) {padding_weights=true}"),
+            "fused_work");
+}
+
+// Whether an op after the product may add to its sums.
+bool GivesSums(const std::string& op) {
+  return std::get<CodedProduct>(Decide(op, {{}, {-1, 6}}, {{}, {6, 8}})).gives_sums;
+}
+
+TEST(DecideProduct, GivesItsSumsWhereItDoesNothingElse) {
+  EXPECT_TRUE(GivesSums(kMul));
+  EXPECT_TRUE(GivesSums("fc(Input=x, W=w) -> (Out=y)"));
+  EXPECT_FALSE(GivesSums("fc(Input=x, W=w, Bias=b) -> (Out=y)"));
+  EXPECT_FALSE(GivesSums("fc(Input=x, W=w) -> (Out=y) {activation_type=\"relu\"}"));
+  EXPECT_TRUE(GivesSums("matmul(X=x, Y=w) -> (Out=y)"));
+  EXPECT_FALSE(GivesSums("matmul(X=x, Y=w) -> (Out=y) {alpha=0.5}"));
 }
 
 // A product of 100 on axis 1, of two plain matrices.
@@ -88,50 +162,6 @@ CodedProduct Plain() {
   product.sums.products = 100;
   product.sums.is_plain = true;
   return product;
-}
-
-std::string WhyNot(const CodedProduct& product) {
-  const std::optional<IntegerReason> reason = product.WhyNotOnIntegers();
-  return reason ? std::string(IntegerReasonCode(*reason)) : "on integers";
-}
-
-TEST(CodedProduct, IsOnIntegersByTheScalesOfItsOutputsChannels) {
-  CodedProduct product = Plain();
-  EXPECT_EQ(WhyNot(product), "on integers");
-  product.weight.channel_axis = 1;
-  EXPECT_EQ(WhyNot(product), "on integers");
-  product.weight.channel_axis = 0;
-  EXPECT_EQ(WhyNot(product), "granularity");
-  product = Plain();
-  product.activation.channel_axis = 0;
-  EXPECT_EQ(WhyNot(product), "granularity");
-}
-
-TEST(CodedProduct, TakesUnsignedWeightsWithAZeroPointAlone) {
-  CodedProduct product = Plain();
-  product.weight.is_unsigned = true;
-  EXPECT_EQ(WhyNot(product), "unsigned_operand");
-  product.weight.has_zero_point = true;
-  EXPECT_EQ(WhyNot(product), "on integers");
-}
-
-TEST(CodedProduct, TakesZeroPointsOfColumnsWhereItIsPlain) {
-  CodedProduct product = Plain();
-  product.weight.channel_axis = 1;
-  product.weight.has_channel_zero_points = true;
-  EXPECT_EQ(WhyNot(product), "on integers");
-  product.sums.is_plain = false;
-  EXPECT_EQ(WhyNot(product), "zero_point");
-}
-
-TEST(CodedProduct, IsNotOnIntegersWhereASumMayNotFit) {
-  CodedProduct product = Plain();
-  product.sums.products = INT32_MAX / (128 * 128);
-  EXPECT_EQ(WhyNot(product), "on integers");
-  ++product.sums.products;
-  EXPECT_EQ(WhyNot(product), "sums_too_large");
-  product.sums.products = 0;  // not known
-  EXPECT_EQ(WhyNot(product), "on integers");
 }
 
 TEST(CodedProduct, AddsABiasInItsStepsToItsSums) {

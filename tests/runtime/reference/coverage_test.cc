@@ -9,7 +9,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 #include "proto/file/program_file.h"
-#include "proto/program/program.h"
 #include "runtime/reference/kernels.h"
 #include "tests/testing/reference_data.h"
 

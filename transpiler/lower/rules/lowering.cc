@@ -197,13 +197,24 @@ absl::StatusOr<std::optional<ParameterCodes>> Lowering::FindParameterCodes(const
   return found;
 }
 
-void Lowering::InsertBefore(const Op& op, OpDesc inserted) {
-  rewriter_.InsertBefore(op, InPlaceOf(op, pass_, std::move(inserted)));
+const Op& Lowering::InsertBefore(const Op& op, OpDesc inserted) {
+  return rewriter_.InsertBefore(op, InPlaceOf(op, pass_, std::move(inserted)));
 }
 
-void Lowering::Replace(const Op& op, OpDesc replacement) {
-  InsertBefore(op, std::move(replacement));
+const Op& Lowering::Replace(const Op& op, OpDesc replacement) {
+  const Op& inserted = InsertBefore(op, std::move(replacement));
   rewriter_.Remove(op);
+  return inserted;
+}
+
+void Lowering::ReplaceProduct(const Op& op, const CodedProduct& decided, OpDesc replacement) {
+  const Op& product = Replace(op, std::move(replacement));
+  if (decided.gives_sums) products_.emplace(&product, decided);
+}
+
+const CodedProduct* Lowering::FindProduct(const Op& product) const {
+  const auto found = products_.find(&product);
+  return found != products_.end() ? &found->second : nullptr;
 }
 
 void Lowering::SetElementType(const Variable& variable, VarType::Type dtype) {
@@ -257,16 +268,19 @@ OpDesc Lowering::Extended(const Op& product, absl::string_view output, const Epi
 
 void Lowering::TakeUp(const Op& product, const FoldedOp& fold,
                       const std::vector<std::string>& operands) {
-  rewriter_.InsertBefore(*fold.op, Extended(product, fold.output->name(), fold.stages, operands));
-  rewriter_.Remove(*fold.op);
-  rewriter_.Remove(product);
+  ReplaceBoth(product, *fold.op, Extended(product, fold.output->name(), fold.stages, operands));
 }
 
 void Lowering::TakeUpBias(const Op& product, const FoldedOp& fold, const Argument& codes) {
   OpDesc biased = Extended(product, fold.output->name(), {}, {});
-  FindOrAddSlot(biased.mutable_inputs(), "Bias")->add_arguments(codes.variable()->name());
-  rewriter_.InsertBefore(*fold.op, std::move(biased));
-  rewriter_.Remove(*fold.op);
+  FindOrAddSlot(biased.mutable_inputs(), TraitsOf(product).product->bias)
+      ->add_arguments(codes.variable()->name());
+  ReplaceBoth(product, *fold.op, std::move(biased));
+}
+
+void Lowering::ReplaceBoth(const Op& product, const Op& folded, OpDesc replacement) {
+  rewriter_.InsertBefore(folded, std::move(replacement));
+  rewriter_.Remove(folded);
   rewriter_.Remove(product);
 }
 

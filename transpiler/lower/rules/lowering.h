@@ -128,8 +128,13 @@ class Lowering {
   absl::StatusOr<const Tensor*> FindParameter(const Argument& input);
 
   // Puts an op before `op`, with its role; or in its place.
-  void InsertBefore(const Op& op, OpDesc inserted);
-  void Replace(const Op& op, OpDesc replacement);
+  const Op& InsertBefore(const Op& op, OpDesc inserted);
+  const Op& Replace(const Op& op, OpDesc replacement);
+  // Puts a product on integers in the place of the op that it was decided for.
+  void ReplaceProduct(const Op& op, const CodedProduct& decided, OpDesc replacement);
+  // What was decided for a product that this lowering wrote, and that gives its sums; null for any
+  // other op.
+  const CodedProduct* FindProduct(const Op& product) const;
 
   // Declares a tensor anew, with elements of another type. REQUIRES: it is declared.
   void SetElementType(const Variable& variable, VarType::Type dtype);
@@ -157,6 +162,8 @@ class Lowering {
   const Op* FindOpen(const Argument& reader) const;
   // Whether nothing in the portable program writes it.
   bool IsUnwritten(const Variable& variable);
+  // Puts an op in the place of the one that is folded into the product, and removes both.
+  void ReplaceBoth(const Op& product, const Op& folded, OpDesc replacement);
   OpDesc Extended(const Op& product, absl::string_view output, const Epilogue& stages,
                   const std::vector<std::string>& operands) const;
 
@@ -169,6 +176,7 @@ class Lowering {
   // What IsUnwritten said: the edits of a lowering write no parameter.
   absl::flat_hash_map<const Variable*, bool> unwritten_;
   std::vector<const Op*> moving_codes_;
+  absl::flat_hash_map<const Op*, CodedProduct> products_;
   int rounding_away_from_zero_ = 0;
 };
 

@@ -6,7 +6,6 @@
 #include "absl/status/statusor.h"
 #include "ops/codes/declared_dims.h"
 #include "ops/codes/integer_reasons.h"
-#include "ops/op_schema.h"
 #include "ops/op_traits.h"
 #include "proto/program/program.h"
 #include "transpiler/lower/rules/bias_codes.h"
@@ -28,40 +27,14 @@ std::optional<ParameterBiasCodes> BiasCodesOf(const Argument& addend, Lowering& 
   return codes.ok() ? *codes : std::nullopt;
 }
 
-// The product of a parameter to whose sums a bias can be added, because nothing is done with them
-// yet.
-std::optional<CodedProduct> OpenSumsOf(const Op& product, Lowering& lowering) {
-  const OpSchema* const schema = FindOpSchema(product.type());
-  const std::optional<ProductTrait>& trait = TraitsOf(product).product;
-  if (!trait || schema->FindInput("Bias", lowering.era()) == nullptr ||
-      product.Input("Bias") != nullptr || !EpilogueOf(product.desc())->empty()) {
-    return std::nullopt;
-  }
-  const Tensor* const weights = ParameterOf(product.Input(trait->weight), lowering);
-  if (weights == nullptr) return std::nullopt;
-  const OpAttributes attributes = lowering.AttributesOf(product);
-  const Argument& activation = *product.Input(trait->activation);
-  const SumsOrReason sums = SumsOfProduct(product, attributes, DeclaredDims(activation),
-                                          Dims(weights->dims().begin(), weights->dims().end()));
-  if (std::holds_alternative<IntegerReason>(sums)) return std::nullopt;
-  const VarType::TensorDesc* const declared = activation.variable()->tensor();
-  CodedProduct coded = {std::get<ProductSums>(sums), {}, {}};
-  coded.activation.is_unsigned = declared == nullptr || declared->data_type() == VarType::UINT8;
-  coded.activation.has_zero_point = attributes.IsGiven("input_zero_point");
-  coded.weight.has_zero_point = attributes.IsGiven("weight_zero_point");
-  coded.weight.has_channel_zero_points = product.Input("Offsets") != nullptr;
-  return coded;
-}
-
 }  // namespace
 
 HeldForm LoweringFacts::HeldFormOf(const Argument& input) const {
   const std::optional<ActivationCodes> codes = lowering_.FindCodes(input);
   if (!codes) return DeclaredFacts::HeldFormOf(input);
-  const auto kind =
-      codes->is_unsigned ? EpilogueStage::Kind::kAddUint8 : EpilogueStage::Kind::kAddInt8;
   const auto zero_point = static_cast<float>(codes->zero_point.value_or(0));
-  return {HeldForm::Kind::kCodes, EpilogueStage{kind, codes->step(), zero_point}};
+  return {HeldForm::Kind::kCodes,
+          EpilogueStage::AddCodes(codes->is_unsigned, codes->step(), zero_point)};
 }
 
 BiasForm LoweringFacts::BiasFormOf(const Argument& addend) const {
@@ -93,8 +66,10 @@ std::optional<IntegerReason> LoweringFacts::WhyNotFolded(const Op& op,
 
 ProductResult ResultOf(const Op& product, const Argument& reader, Lowering& lowering) {
   const Dims dims = DeclaredDims(reader);
-  return {reader.value(), dims, TraitsOf(product).ChannelAxis(static_cast<int>(dims.size())),
-          OpenSumsOf(product, lowering)};
+  ProductResult result = {reader.value(), dims,
+                          TraitsOf(product).ChannelAxis(static_cast<int>(dims.size()))};
+  if (const CodedProduct* const decided = lowering.FindProduct(product)) result.product = *decided;
+  return result;
 }
 
 }  // namespace fixpoint

@@ -34,7 +34,6 @@
 #include "ops/codes/integer_reasons.h"
 #include "ops/op_form.h"
 #include "ops/op_traits.h"
-#include "ops/window.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/op_builder.h"
 #include "proto/program/program.h"
@@ -44,64 +43,62 @@
 namespace fixpoint {
 namespace {
 
-using Kind = EpilogueStage::Kind;
+// The op on integers that has the place of a product.
+struct OpOnIntegers {
+  absl::string_view type;
+  std::vector<OpDesc::Attr> attributes;  // those that it has from the product
+};
 
 // An op to be lowered, as its trait says it.
 struct ProductOp {
   const Op& op;
   const ProductTrait& trait;
-  const OpAttributes attributes;
-  const Argument& activation;
-  const Argument& weight;
+  const OpAttributes& attributes;
 
   bool Says(const std::string& attribute) const {
     return !attribute.empty() && attributes.Bool(attribute);
   }
 };
 
-// The op on integers; nothing where there is none of these attributes.
-std::optional<ProductOfCodes> ConvolutionOf(const ProductOp& product) {
-  if (IsChannelsLast(product.attributes.String("data_format"))) return std::nullopt;
+OpOnIntegers ConvolutionOf(const ProductOp& product) {
   const bool is_transposed = product.trait.form == ProductTrait::Form::kTransposedConvolution;
-  ProductOfCodes codes;
-  codes.type = is_transposed ? "integer_conv2d_transpose" : "integer_conv2d";
-  codes.attributes = CopyAttributes(
+  OpOnIntegers made;
+  made.type = is_transposed ? "integer_conv2d_transpose" : "integer_conv2d";
+  made.attributes = CopyAttributes(
       product.op, {"strides", "paddings", "padding_algorithm", "dilations", "groups"});
   if (is_transposed) {
     for (OpDesc::Attr& attribute : CopyAttributes(product.op, {"output_size", "output_padding"})) {
-      codes.attributes.push_back(std::move(attribute));
+      made.attributes.push_back(std::move(attribute));
     }
   }
-  return codes;
+  return made;
 }
 
-std::optional<ProductOfCodes> FlattenedOf(const ProductOp& product) {
-  ProductOfCodes codes;
-  codes.type = "integer_mul";
+OpOnIntegers FlattenedOf(const ProductOp& product) {
+  OpOnIntegers made;
+  made.type = "integer_mul";
   for (const auto& [attribute, name] : {std::pair(&product.trait.activation_rows, "x_num_col_dims"),
                                         std::pair(&product.trait.weight_rows, "y_num_col_dims")}) {
     if (attribute->empty() || product.op.FindAttr(*attribute) == nullptr) continue;
     const auto rows = static_cast<int32_t>(product.attributes.Int(*attribute));
-    codes.attributes.push_back(MakeIntAttr(name, rows));
+    made.attributes.push_back(MakeIntAttr(name, rows));
   }
-  return codes;
+  return made;
 }
 
-// A vector is no matrix there.
-std::optional<ProductOfCodes> MatricesOf(const ProductOp& product) {
-  if (DeclaredDims(product.activation).size() < 2) return std::nullopt;
-  ProductOfCodes codes;
-  codes.type = "integer_matmul";
+OpOnIntegers MatricesOf(const ProductOp& product) {
+  OpOnIntegers made;
+  made.type = "integer_matmul";
   if (product.Says(product.trait.transposes_activation)) {
-    codes.attributes.push_back(MakeBoolAttr("trans_x", true));
+    made.attributes.push_back(MakeBoolAttr("trans_x", true));
   }
   if (product.Says(product.trait.transposes_weight)) {
-    codes.attributes.push_back(MakeBoolAttr("trans_y", true));
+    made.attributes.push_back(MakeBoolAttr("trans_y", true));
   }
-  return codes;
+  return made;
 }
 
-std::optional<ProductOfCodes> IntegersOf(const ProductOp& product) {
+OpOnIntegers IntegersOf(const ProductOp& product) {
   switch (product.trait.form) {
     case ProductTrait::Form::kConvolution:
     case ProductTrait::Form::kTransposedConvolution:
@@ -111,7 +108,7 @@ std::optional<ProductOfCodes> IntegersOf(const ProductOp& product) {
     case ProductTrait::Form::kMatrices:
       return MatricesOf(product);
   }
-  return std::nullopt;
+  return {};
 }
 
 class ProductRule final : public LoweringRule {
@@ -128,36 +125,37 @@ class ProductRule final : public LoweringRule {
   absl::StatusOr<IntegerReason> Lower(const Op& op, Lowering& lowering) const override {
     const ProductTrait& trait = *TraitsOf(op).product;
     const OpAttributes attributes = lowering.AttributesOf(op);
-    if (trait.does_more != nullptr && trait.does_more(op, attributes)) {
-      return IntegerReason::kFusedWork;
+    const Argument* const input = op.Input(trait.activation);
+    const Argument* const weight_input = op.Input(trait.weight);
+    if (input == nullptr || weight_input == nullptr || op.outputs().size() != 1) {
+      return IntegerReason::kAttributes;
     }
-    const Argument* const activation = op.Input(trait.activation);
-    const Argument* const weight = op.Input(trait.weight);
-    if (activation == nullptr || weight == nullptr) return IntegerReason::kAttributes;
-    const SumsOrReason sums =
-        SumsOfProduct(op, attributes, DeclaredDims(*activation), DeclaredDims(*weight));
-    if (const auto* const reason = std::get_if<IntegerReason>(&sums)) return *reason;
-    std::optional<ProductOfCodes> codes = IntegersOf({op, trait, attributes, *activation, *weight});
-    if (!codes) return IntegerReason::kAttributes;
-    if (!trait.factor.empty()) codes->alpha = static_cast<float>(attributes.Float(trait.factor));
-    const Argument* const bias = trait.bias.empty() ? nullptr : op.Input(trait.bias);
-    if (bias != nullptr) {
-      ASSIGN_OR_RETURN(codes->bias, FindParameterBiasCodes(*bias, lowering));
-    }
-    if (bias != nullptr && !codes->bias) {
-      ASSIGN_OR_RETURN(const Tensor* numbers, lowering.FindParameter(*bias));
-      if (numbers == nullptr || numbers->dtype() != VarType::FP32) {
-        return IntegerReason::kNotParameter;
+    const std::optional<ActivationCodes> activation = lowering.FindCodes(*input);
+    if (!activation) return IntegerReason::kNotQuantized;
+    ASSIGN_OR_RETURN(const WeightOrReason found, FindWeightOperand(*weight_input, lowering));
+    if (const auto* const reason = std::get_if<IntegerReason>(&found)) return *reason;
+    const auto& weight = std::get<WeightOperand>(found);
+    const ProductOrReason decision =
+        DecideProduct(op, attributes, [&](const Argument& operand) -> OperandOrReason {
+          if (&operand == weight_input) return weight.form;
+          return CodedOperand{activation->form(), DeclaredDims(*input)};
+        });
+    if (const auto* const reason = std::get_if<IntegerReason>(&decision)) return *reason;
+    const auto& decided = std::get<CodedProduct>(decision);
+    if (decided.why_not_lowered) return *decided.why_not_lowered;
+    OpOnIntegers made = IntegersOf({op, trait, attributes});
+    ProductOfCodes product = {decided, *activation, weight, made.type, std::move(made.attributes)};
+    if (!trait.factor.empty()) product.factor = static_cast<float>(attributes.Float(trait.factor));
+    if (const Argument* const bias = decided.own.bias; bias != nullptr) {
+      ASSIGN_OR_RETURN(product.bias, FindParameterBiasCodes(*bias, lowering));
+      if (!product.bias) {
+        ASSIGN_OR_RETURN(product.bias_numbers, lowering.FindParameter(*bias));
+        if (product.bias_numbers == nullptr || product.bias_numbers->dtype() != VarType::FP32) {
+          return IntegerReason::kNotParameter;
+        }
       }
-      codes->bias_numbers = bias;
-      codes->epilogue.push_back({Kind::kAddChannel});
-      codes->operands.push_back(bias->variable()->name());
     }
-    if (trait.stages != nullptr) {
-      const Epilogue stages = trait.stages(attributes);
-      codes->epilogue.insert(codes->epilogue.end(), stages.begin(), stages.end());
-    }
-    return LowerProductOfCodes(op, *codes, lowering);
+    return LowerProductOfCodes(op, product, lowering);
   }
 };
 

@@ -1,96 +1,117 @@
 #include "transpiler/lower/rules/product_of_codes.h"
 
 #include <cmath>
-#include <optional>
-#include <string>
+#include <cstddef>
+#include <cstdint>
 #include <utility>
-#include <variant>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "ops/codes/coded_product.h"
 #include "ops/codes/declared_dims.h"
 #include "ops/codes/integer_reasons.h"
+#include "ops/epilogue.h"
 #include "ops/op_schema.h"
 #include "ops/op_traits.h"
 #include "proto/base/status_macros.h"
-#include "proto/program/op_builder.h"
 #include "proto/program/program.h"
-#include "transpiler/lower/rules/affine_parameter.h"
 #include "transpiler/lower/rules/row_wise_product.h"
 
 namespace fixpoint {
 namespace {
 
-// The codes on the right.
-struct Weights {
-  const Argument* codes = nullptr;
-  OperandCodes form;
-  Dims dims;
-  std::vector<float> steps;                  // one, or one for each channel
-  std::optional<int32_t> zero_point;         // of all codes
-  std::optional<AffineParameterCodes> rows;  // those of a parameter with zero points of columns
-};
+Dims DimsOf(const Tensor& tensor) { return Dims(tensor.dims().begin(), tensor.dims().end()); }
 
-Weights WeightsOf(const ParameterCodes& parameter) {
-  Weights weights;
-  weights.codes = parameter.codes;
-  if (parameter.channel_axis >= 0) weights.form.channel_axis = parameter.channel_axis;
-  weights.dims.assign(parameter.tensor->dims().begin(), parameter.tensor->dims().end());
-  for (size_t c = 0; c < parameter.ranges.size(); ++c) weights.steps.push_back(parameter.step(c));
-  return weights;
+WeightOperand OperandOf(const ParameterCodes& parameter) {
+  WeightOperand weight;
+  weight.codes = parameter.codes;
+  weight.is_parameter = true;
+  if (parameter.channel_axis >= 0) weight.form.codes.channel_axis = parameter.channel_axis;
+  weight.form.dims = DimsOf(*parameter.tensor);
+  for (size_t c = 0; c < parameter.ranges.size(); ++c) weight.steps.push_back(parameter.step(c));
+  return weight;
 }
 
-Weights WeightsOf(const AffineParameterCodes& parameter) {
-  Weights weights;
-  weights.codes = parameter.codes;
-  weights.form.is_unsigned = parameter.tensor->dtype() == VarType::UINT8;
-  weights.form.channel_axis = parameter.row_axis;
-  weights.dims.assign(parameter.tensor->dims().begin(), parameter.tensor->dims().end());
-  weights.steps.assign(parameter.steps->data<float>().begin(),
-                       parameter.steps->data<float>().end());
+WeightOperand OperandOf(const AffineParameterCodes& parameter) {
+  WeightOperand weight;
+  weight.codes = parameter.codes;
+  weight.is_parameter = true;
+  weight.form.codes.is_unsigned = parameter.tensor->dtype() == VarType::UINT8;
+  weight.form.codes.channel_axis = parameter.row_axis;
+  weight.form.dims = DimsOf(*parameter.tensor);
+  const auto steps = parameter.steps->data<float>();
+  weight.steps.assign(steps.begin(), steps.end());
   if (parameter.row_axis) {
-    weights.form.has_channel_zero_points = true;
-    weights.rows = parameter;
+    weight.form.codes.has_channel_zero_points = true;
+    weight.rows = parameter;
   } else {
-    weights.form.has_zero_point = true;
-    weights.zero_point = parameter.zero_point;
+    weight.form.codes.has_zero_point = true;
+    weight.zero_point = parameter.zero_point;
   }
-  return weights;
+  return weight;
 }
 
-Weights WeightsOf(const ActivationCodes& codes, const Argument& input) {
-  return {codes.codes,    codes.form(),     DeclaredDims(input),
-          {codes.step()}, codes.zero_point, std::nullopt};
-}
-
-absl::StatusOr<std::optional<Weights>> FindWeights(const Argument& input, Lowering& lowering,
-                                                   IntegerReason* reason) {
-  ASSIGN_OR_RETURN(const std::optional<AffineParameterCodes> affine,
-                   FindAffineParameterCodes(input, lowering));
-  if (affine) return WeightsOf(*affine);
-  ASSIGN_OR_RETURN(const std::optional<ParameterCodes> parameter,
-                   lowering.FindParameterCodes(input, reason));
-  if (parameter) return WeightsOf(*parameter);
-  const std::optional<ActivationCodes> codes = lowering.FindCodes(input);
-  return codes ? std::optional(WeightsOf(*codes, input)) : std::nullopt;
+WeightOperand OperandOf(const ActivationCodes& codes, const Argument& input) {
+  WeightOperand weight;
+  weight.codes = codes.codes;
+  weight.form = {codes.form(), DeclaredDims(input)};
+  weight.steps = {codes.step()};
+  weight.zero_point = codes.zero_point;
+  return weight;
 }
 
 // The scales of the sums: one for each channel of the output, or one where a weight that is no
 // parameter has one.
-std::vector<float> ScalesOf(const ActivationCodes& activation, const Weights& weights,
-                            const ProductSums& sums, bool is_parameter, float factor) {
-  const int64_t entries = is_parameter ? weights.dims[sums.channel_axis] : 1;
-  const int64_t channels = is_parameter ? entries * sums.channel_groups : 1;
+std::vector<float> ScalesOf(const ProductOfCodes& product) {
+  const ProductSums& sums = product.decided.sums;
+  const WeightOperand& weight = product.weight;
+  const int64_t entries = weight.is_parameter ? weight.form.dims[sums.channel_axis] : 1;
+  const int64_t channels = weight.is_parameter ? entries * sums.channel_groups : 1;
   std::vector<float> scales;
   for (int64_t c = 0; c < channels; ++c) {
-    const float step = weights.steps[weights.steps.size() == 1 ? 0 : c % entries];
-    scales.push_back(activation.step() * step * factor);
+    const float step = weight.steps[weight.steps.size() == 1 ? 0 : c % entries];
+    scales.push_back(product.activation.step() * step * product.factor);
   }
   return scales;
 }
 
+BiasForm BiasFormOf(const ProductOfCodes& product, absl::Span<const float> scales) {
+  if (product.bias_numbers != nullptr) return BiasForm::kFloats;
+  if (!product.bias) return BiasForm::kNone;
+  return product.bias->IsOfSums(scales) ? BiasForm::kCodesOfSums : BiasForm::kOtherCodes;
+}
+
 }  // namespace
+
+absl::StatusOr<WeightOrReason> FindWeightOperand(const Argument& input, Lowering& lowering) {
+  ASSIGN_OR_RETURN(const std::optional<AffineParameterCodes> affine,
+                   FindAffineParameterCodes(input, lowering));
+  if (affine) return OperandOf(*affine);
+  IntegerReason reason = IntegerReason::kAttributes;
+  ASSIGN_OR_RETURN(const std::optional<ParameterCodes> parameter,
+                   lowering.FindParameterCodes(input, &reason));
+  if (parameter) return OperandOf(*parameter);
+  if (const auto codes = lowering.FindCodes(input); codes) return OperandOf(*codes, input);
+  return reason;
+}
+
+OpDesc ProductOfCodes::OwnEpilogue::BuildInto(OpBuilder& integers) const {
+  for (const std::string& operand : operands) integers.Input("Operands", operand);
+  OpDesc op = integers.Build();
+  if (!stages.empty()) SetEpilogue(stages, &op);
+  return op;
+}
+
+ProductOfCodes::OwnEpilogue ProductOfCodes::own_epilogue(bool adds_bias) const {
+  OwnEpilogue epilogue;
+  const auto add = [&epilogue](EpilogueStage::Kind kind, const Argument& operand) {
+    epilogue.stages.push_back({kind});
+    epilogue.operands.emplace_back(operand.name());
+  };
+  const OwnWork& own = decided.own;
+  if (adds_bias) add(EpilogueStage::Kind::kAddChannel, *own.bias);
+  if (own.residual != nullptr) add(EpilogueStage::Kind::kAddElement, *own.residual);
+  epilogue.stages.insert(epilogue.stages.end(), own.stages.begin(), own.stages.end());
+  return epilogue;
+}
 
 std::vector<OpDesc::Attr> CopyAttributes(const Op& op, std::initializer_list<const char*> names) {
   std::vector<OpDesc::Attr> attributes;
@@ -113,53 +134,29 @@ absl::StatusOr<std::string> AddScales(const Op& op, std::vector<float> scales, L
 
 absl::StatusOr<IntegerReason> LowerProductOfCodes(const Op& op, const ProductOfCodes& product,
                                                   Lowering& lowering) {
-  const ProductTrait& trait = *TraitsOf(op).product;
-  const Argument* const input = op.Input(trait.activation);
-  const Argument* const weight_input = op.Input(trait.weight);
-  if (input == nullptr || weight_input == nullptr || op.outputs().size() != 1) {
+  const CodedProduct& decided = product.decided;
+  const WeightOperand& weight = product.weight;
+  if (weight.is_parameter &&
+      decided.sums.channel_axis >= static_cast<int>(weight.form.dims.size())) {
     return IntegerReason::kAttributes;
   }
-  const std::optional<ActivationCodes> activation = lowering.FindCodes(*input);
-  if (!activation) return IntegerReason::kNotQuantized;
-  IntegerReason reason = IntegerReason::kAttributes;
-  ASSIGN_OR_RETURN(const std::optional<Weights> weights,
-                   FindWeights(*weight_input, lowering, &reason));
-  if (!weights) return reason;
-  const SumsOrReason sums =
-      SumsOfProduct(op, lowering.AttributesOf(op), DeclaredDims(*input), weights->dims);
-  if (const auto* const why = std::get_if<IntegerReason>(&sums)) return *why;
-  const CodedProduct coded = {std::get<ProductSums>(sums), activation->form(), weights->form};
-  if (const auto why = coded.WhyNotOnIntegers()) return *why;
-  const bool is_parameter = weights->codes->variable()->persistable();
-  if (is_parameter && coded.sums.channel_axis >= static_cast<int>(weights->dims.size())) {
-    return IntegerReason::kAttributes;
-  }
-  std::vector<float> scale_of_channels =
-      ScalesOf(*activation, *weights, coded.sums, is_parameter, product.alpha);
-  if (product.bias) {
-    const bool is_of_sums = product.bias->IsOfSums(scale_of_channels);
-    const BiasForm form = is_of_sums ? BiasForm::kCodesOfSums : BiasForm::kOtherCodes;
-    if (coded.KindOfBias(form) != BiasKind::kToSums) return IntegerReason::kAttributes;
-  }
-  if (weights->rows) {
-    return LowerRowWiseProduct(op, product, coded, *activation, *weights->rows, lowering);
-  }
-  const Argument& output = *op.outputs().front();
-  ASSIGN_OR_RETURN(const std::string scales, AddScales(op, std::move(scale_of_channels), lowering));
+  std::vector<float> scales = ScalesOf(product);
+  const BiasKind bias = decided.KindOfBias(BiasFormOf(product, scales));
+  if (product.bias && bias != BiasKind::kToSums) return IntegerReason::kAttributes;
+  if (weight.rows) return LowerRowWiseProduct(op, product, bias, std::move(scales), lowering);
+  ASSIGN_OR_RETURN(const std::string parameter, AddScales(op, std::move(scales), lowering));
   const ProductTrait& made = *FindOpSchema(product.type)->traits().product;
   OpBuilder integers(product.type);
-  integers.Input(made.activation, activation->codes->name())
-      .Input(made.weight, weights->codes->name())
-      .Input("Scales", scales)
-      .Output(made.output, output.name());
-  if (product.bias) integers.Input("Bias", product.bias->codes->name());
-  for (const std::string& operand : product.operands) integers.Input("Operands", operand);
+  integers.Input(made.activation, product.activation.codes->name())
+      .Input(made.weight, weight.codes->name())
+      .Input("Scales", parameter)
+      .Output(made.output, op.outputs().front()->name());
+  if (product.bias) integers.Input(made.bias, product.bias->codes->name());
   for (const OpDesc::Attr& attribute : product.attributes) integers.Attr(attribute);
-  activation->AddZeroPoint(integers);
-  if (weights->zero_point) integers.IntAttr("weight_zero_point", *weights->zero_point);
-  OpDesc replacement = integers.Build();
-  if (!product.epilogue.empty()) SetEpilogue(product.epilogue, &replacement);
-  lowering.Replace(op, std::move(replacement));
+  product.activation.AddZeroPoint(integers);
+  if (weight.zero_point) integers.IntAttr("weight_zero_point", *weight.zero_point);
+  const bool adds_numbers = product.bias_numbers != nullptr;
+  lowering.ReplaceProduct(op, decided, product.own_epilogue(adds_numbers).BuildInto(integers));
   return IntegerReason::kOnIntegers;
 }
 

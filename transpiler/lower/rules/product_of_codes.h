@@ -7,31 +7,60 @@
 #include <initializer_list>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "ops/codes/coded_product.h"
 #include "ops/epilogue.h"
+#include "proto/program/op_builder.h"
+#include "transpiler/lower/rules/affine_parameter.h"
 #include "transpiler/lower/rules/bias_codes.h"
 #include "transpiler/lower/rules/lowering.h"
 #include "transpiler/lower/rules/rule.h"
 
 namespace fixpoint {
 
-// One that multiplies an activation with a parameter or with another activation.
+// What a product multiplies its activation with: the codes of a parameter, or of another
+// activation.
+struct WeightOperand {
+  const Argument* codes = nullptr;
+  bool is_parameter = false;
+  CodedOperand form;
+  std::vector<float> steps;                  // one, or one for each channel
+  std::optional<int32_t> zero_point;         // of all codes
+  std::optional<AffineParameterCodes> rows;  // those of a parameter with zero points of columns
+};
+
+// The codes that an input stands for, or why it stands for none. Errors: those of
+// FindAffineParameterCodes and of Lowering::FindParameterCodes.
+using WeightOrReason = std::variant<WeightOperand, IntegerReason>;
+absl::StatusOr<WeightOrReason> FindWeightOperand(const Argument& input, Lowering& lowering);
+
+// A product that is computed on integers, with what its op on integers says.
 struct ProductOfCodes {
-  // What all sums are multiplied by.
-  float alpha = 1;
-  // The attributes of the op on integers.
+  CodedProduct decided;
+  ActivationCodes activation;
+  WeightOperand weight;
+  // The op on integers, and the attributes that it has from the portable one.
   absl::string_view type;
   std::vector<OpDesc::Attr> attributes;
-  // The op's own bias, where it is floats: the operand of the first stage of `epilogue`.
-  const Argument* bias_numbers = nullptr;
-  // What the op itself does after the product, and the variables of stages that have an operand.
-  Epilogue epilogue;
-  std::vector<std::string> operands;
-  // The codes of its bias, which are added to the sums.
-  std::optional<ParameterBiasCodes> bias;
+  // What all sums are multiplied by.
+  float factor = 1;
+  // The op's own bias: its codes, or the floats.
+  std::optional<ParameterBiasCodes> bias = std::nullopt;
+  const Tensor* bias_numbers = nullptr;
+
+  struct OwnEpilogue {
+    Epilogue stages;
+    std::vector<std::string> operands;
+
+    // The op on integers, with it.
+    OpDesc BuildInto(OpBuilder& integers) const;
+  };
+  // What the op does itself after its sums. `adds_bias`: it adds a bias that is floats.
+  OwnEpilogue own_epilogue(bool adds_bias) const;
 };
 
 // Copies of those attributes that an op has, for an op on integers with the same ones.
@@ -41,8 +70,8 @@ std::vector<OpDesc::Attr> CopyAttributes(const Op& op, std::initializer_list<con
 // (kInvalidArgument): one is more than a float holds.
 absl::StatusOr<std::string> AddScales(const Op& op, std::vector<float> scales, Lowering& lowering);
 
-// Puts it in the place of the op, if both operands are codes: with a scale for each channel of a
-// parameter, or one of two activations, of which the second has signed codes or a zero point.
+// Puts the op on integers in the place of the op: with a scale for each channel of a parameter, or
+// one of two activations. Errors: those of AddScales.
 absl::StatusOr<IntegerReason> LowerProductOfCodes(const Op& op, const ProductOfCodes& product,
                                                   Lowering& lowering);
 

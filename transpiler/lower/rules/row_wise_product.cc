@@ -14,6 +14,7 @@
 #include "transpiler/lower/rules/row_wise_product.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +23,7 @@
 #include "ops/bias_codes.h"
 #include "ops/codes/declared_dims.h"
 #include "ops/codes/integer_reasons.h"
+#include "ops/op_schema.h"
 #include "ops/op_traits.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/op_builder.h"
@@ -29,6 +31,8 @@
 
 namespace fixpoint {
 namespace {
+
+constexpr char kRowWiseProduct[] = "integer_row_wise_fc";
 
 // The leading dimensions of X that are rows.
 int RowDimsOf(const Op& op, const ProductOfCodes& product) {
@@ -42,52 +46,46 @@ int RowDimsOf(const Op& op, const ProductOfCodes& product) {
   return 1;
 }
 
+// The codes of a bias; nothing where int32 does not hold them.
+absl::StatusOr<std::optional<std::string>> AddBiasCodes(const Op& op, const Tensor& bias,
+                                                        absl::Span<const float> scales,
+                                                        int64_t largest_code, Lowering& lowering) {
+  std::vector<int32_t> codes(scales.size());
+  if (!FillBiasCodes(bias.data<float>(), scales, largest_code, absl::MakeSpan(codes))) {
+    return std::nullopt;
+  }
+  return lowering.AddParameter(absl::StrCat(op.outputs().front()->name(), ".bias"),
+                               Tensor::FromValues<int32_t>({static_cast<int64_t>(codes.size())},
+                                                           absl::MakeConstSpan(codes)));
+}
+
 }  // namespace
 
 absl::StatusOr<IntegerReason> LowerRowWiseProduct(const Op& op, const ProductOfCodes& product,
-                                                  const CodedProduct& coded,
-                                                  const ActivationCodes& activation,
-                                                  const AffineParameterCodes& weights,
+                                                  BiasKind bias, std::vector<float> scales,
                                                   Lowering& lowering) {
-  std::vector<float> scales;
-  for (const float step : weights.steps->data<float>()) scales.push_back(activation.step() * step);
-
-  Epilogue epilogue = product.epilogue;
-  std::vector<std::string> operands = product.operands;
-  const Argument& output = *op.outputs().front();
-  OpBuilder integers("integer_row_wise_fc");
-  integers.Input("X", activation.codes->name())
-      .Input("Y", weights.codes->name())
-      .Input("Offsets", weights.zero_points->name())
-      .Output("Out", output.name());
-  if (product.bias) integers.Input("Bias", product.bias->codes->name());
-  IntegerReason reason = IntegerReason::kOnIntegers;
-  if (product.bias_numbers != nullptr) {
-    ASSIGN_OR_RETURN(const Tensor* bias, lowering.FindParameter(*product.bias_numbers));
-    std::vector<int32_t> codes(scales.size());
-    if (bias->size() != static_cast<int64_t>(scales.size())) return IntegerReason::kAttributes;
-    if (FillBiasCodes(bias->data<float>(), scales, coded.Sum().largest_bias(),
-                      absl::MakeSpan(codes))) {
-      ASSIGN_OR_RETURN(
-          const std::string parameter,
-          lowering.AddParameter(absl::StrCat(output.name(), ".bias"),
-                                Tensor::FromValues<int32_t>({static_cast<int64_t>(codes.size())},
-                                                            absl::MakeConstSpan(codes))));
-      integers.Input("Bias", parameter);
-      epilogue.erase(epilogue.begin());
-      operands.erase(operands.begin());
-    } else {
-      reason = IntegerReason::kBiasAsNumbers;
-    }
+  const ProductTrait& made = *FindOpSchema(kRowWiseProduct)->traits().product;
+  OpBuilder integers(kRowWiseProduct);
+  integers.Input(made.activation, product.activation.codes->name())
+      .Input(made.weight, product.weight.codes->name())
+      .Input("Offsets", product.weight.rows->zero_points->name())
+      .Output(made.output, op.outputs().front()->name());
+  const Tensor* const numbers = product.bias_numbers;
+  std::optional<std::string> codes;
+  if (product.bias) codes = std::string(product.bias->codes->name());
+  if (bias == BiasKind::kRoundedToSums) {
+    if (numbers->size() != static_cast<int64_t>(scales.size())) return IntegerReason::kAttributes;
+    ASSIGN_OR_RETURN(
+        codes, AddBiasCodes(op, *numbers, scales, product.decided.Sum().largest_bias(), lowering));
   }
+  if (codes) integers.Input(made.bias, *codes);
   ASSIGN_OR_RETURN(const std::string parameter, AddScales(op, std::move(scales), lowering));
   integers.Input("Scales", parameter).IntAttr("x_num_col_dims", RowDimsOf(op, product));
-  for (const std::string& operand : operands) integers.Input("Operands", operand);
-  activation.AddZeroPoint(integers);
-  OpDesc replacement = integers.Build();
-  if (!epilogue.empty()) SetEpilogue(epilogue, &replacement);
-  lowering.Replace(op, std::move(replacement));
-  return reason;
+  const bool adds_numbers = numbers != nullptr && !codes;
+  product.activation.AddZeroPoint(integers);
+  lowering.ReplaceProduct(op, product.decided,
+                          product.own_epilogue(adds_numbers).BuildInto(integers));
+  return adds_numbers ? IntegerReason::kBiasAsNumbers : IntegerReason::kOnIntegers;
 }
 
 }  // namespace fixpoint

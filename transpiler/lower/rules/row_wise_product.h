@@ -3,20 +3,19 @@
 #ifndef FIXPOINT_TRANSPILER_LOWER_RULES_ROW_WISE_PRODUCT_H_
 #define FIXPOINT_TRANSPILER_LOWER_RULES_ROW_WISE_PRODUCT_H_
 
+#include <vector>
+
 #include "absl/status/statusor.h"
 #include "ops/codes/coded_product.h"
-#include "transpiler/lower/rules/affine_parameter.h"
 #include "transpiler/lower/rules/product_of_codes.h"
 
 namespace fixpoint {
 
-// Puts integer_row_wise_fc in the place of the op. A bias of floats that is the op's own, the first
-// stage of its epilogue, is added in int32, if that holds it (ops/bias_codes.h). REQUIRES: the
-// codes of a bias are in steps of the sums.
+// Puts integer_row_wise_fc in the place of the op, whose sums have these scales. A bias that is the
+// op's own and is rounded to the sums is added in int32, if that holds it (ops/bias_codes.h).
+// Errors: those of AddScales. REQUIRES: product.weight.rows.
 absl::StatusOr<IntegerReason> LowerRowWiseProduct(const Op& op, const ProductOfCodes& product,
-                                                  const CodedProduct& coded,
-                                                  const ActivationCodes& activation,
-                                                  const AffineParameterCodes& weights,
+                                                  BiasKind bias, std::vector<float> scales,
                                                   Lowering& lowering);
 
 }  // namespace fixpoint

@@ -1,6 +1,8 @@
-#include "runtime/executor/ops/integer_operands.h"
+#include "runtime/executor/ops/on_integers.h"
 
 #include <algorithm>
+#include <optional>
+#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -9,41 +11,75 @@
 #include "absl/strings/string_view.h"
 #include "ops/bias_codes.h"
 #include "ops/code_range.h"
+#include "ops/codes/coded_product.h"
 #include "ops/op_traits.h"
 #include "ops/quant_math.h"
 #include "proto/base/status_macros.h"
+#include "proto/program/program.h"
 #include "runtime/executor/ops/packed_weights.h"
+#include "runtime/executor/ops/planned_facts.h"
+#include "runtime/executor/ops/quantized_bias.h"
 #include "runtime/executor/ops/row_codes.h"
 #include "runtime/executor/ops/signed_weights.h"
 
 namespace fixpoint::executor {
 namespace {
 
-// The codes of weights: with one zero point or none, or one for each column (row_codes.h).
-struct WeightCodes {
-  Codes codes;
-  std::optional<Buffer> zero_points;
+// The operands of a product that is computed on integers.
+struct IntegerOperands {
+  Codes inputs;
+  Codes weights;
+  std::optional<Buffer> weight_zero_points;  // INT32, of the output channels
+  CodedProduct product;
+
+  SumsOfCodes sums() const { return {inputs, weights, product}; }
 };
 
-absl::StatusOr<std::optional<WeightCodes>> ReadWeights(OpPlanner& op, absl::string_view slot) {
-  if (const RowCodes* const rows = FindRowCodes(op, slot); rows != nullptr) {
-    WeightCodes weights;
-    weights.codes.codes = rows->codes;
-    weights.codes.ranges = rows->scales;
-    weights.codes.largest_code = 1;
-    weights.codes.channel_axis = rows->axis;
-    weights.zero_points = rows->zero_points;
-    return weights;
-  }
-  ASSIGN_OR_RETURN(const std::optional<Codes> codes,
-                   op.builder().ReadCodes(op.InputValue(slot), Layout::kRowMajor));
-  if (!codes) return std::nullopt;
-  return WeightCodes{*codes, std::nullopt};
-}
+// Sums of their products.
+struct OperandSums {
+  IntegerOperands operands;
+  int64_t channels = 0;
+  int64_t operations = 0;
+  float factor = 1;
+  // In steps of the sums, which are then their scales.
+  std::optional<BiasCodes> bias = std::nullopt;
+  // As floats. A run adds it to the sums in int32 (ops/bias_codes.h) or, where that does not hold
+  // it, in float.
+  std::optional<Buffer> bias_numbers = std::nullopt;
 
-OperandCodes FormOf(const Codes& codes, bool has_channel_zero_points = false) {
-  return {codes.type == kernels::CodeType::kUint8, codes.zero_point.has_value(), codes.channel_axis,
-          has_channel_zero_points};
+  kernels::SumCoding coding() const {
+    kernels::SumCoding coding = operands.inputs.coding();
+    if (operands.product.has_weight_zero_points()) coding = coding.WithWeightZeroPoints();
+    return bias || bias_numbers ? coding.WithBias() : coding;
+  }
+};
+
+// Nothing where the op is not computed on integers.
+absl::StatusOr<std::optional<IntegerOperands>> ReadIntegerOperands(OpPlanner& op,
+                                                                   Layout input_layout) {
+  const ProductOrReason decision = DecideProduct(
+      op.op(), op.attributes(), [&op](const Argument& operand) { return OperandOf(op, operand); });
+  const auto* const product = std::get_if<CodedProduct>(&decision);
+  if (product == nullptr) return std::nullopt;
+  const ProductTrait& trait = *TraitsOf(op.op()).product;
+  PlanBuilder& builder = op.builder();
+  IntegerOperands read;
+  read.product = *product;
+  ASSIGN_OR_RETURN(const std::optional<Codes> inputs,
+                   builder.ReadCodes(op.InputValue(trait.activation), input_layout));
+  read.inputs = *inputs;
+  if (const RowCodes* const rows = FindRowCodes(op, trait.weight); rows != nullptr) {
+    read.weights.codes = rows->codes;
+    read.weights.ranges = rows->scales;
+    read.weights.largest_code = 1;
+    read.weights.channel_axis = rows->axis;
+    read.weight_zero_points = rows->zero_points;
+    return read;
+  }
+  ASSIGN_OR_RETURN(const std::optional<Codes> weights,
+                   builder.ReadCodes(op.InputValue(trait.weight), Layout::kRowMajor));
+  read.weights = *weights;
+  return read;
 }
 
 // The scale of each channel, in a run.
@@ -54,7 +90,7 @@ void FillScales(const OperandSums& sums, const StepContext& run, absl::Span<floa
   for (size_t c = 0; c < scales.size(); ++c) {
     // In a transposed convolution, each range serves a channel of every group.
     const float range = ranges[c % ranges.size()];
-    scales[c] = input_step * StepOf(range, weights.largest_code) * sums.alpha;
+    scales[c] = input_step * StepOf(range, weights.largest_code) * sums.factor;
   }
 }
 
@@ -109,44 +145,7 @@ std::string NameOf(const OpPlanner& op, const OperandSums& sums, const std::stri
                       sums.operands.weight_zero_points ? ", row-wise" : "", after);
 }
 
-}  // namespace
-
-absl::StatusOr<std::optional<IntegerOperands>> ReadIntegerOperands(OpPlanner& op,
-                                                                   Layout input_layout) {
-  const ProductTrait& trait = *TraitsOf(op.op()).product;
-  const SumsOrReason sums = SumsOfProduct(op.op(), op.attributes(), op.InputDims(trait.activation),
-                                          op.InputDims(trait.weight));
-  PlanBuilder& builder = op.builder();
-  const Value& input = op.InputValue(trait.activation);
-  if (std::holds_alternative<IntegerReason>(sums) || builder.HoldsCodes(input) ||
-      builder.HoldsCodes(op.InputValue(trait.weight))) {
-    return std::nullopt;
-  }
-  ASSIGN_OR_RETURN(const std::optional<Codes> inputs, builder.ReadCodes(input, input_layout));
-  ASSIGN_OR_RETURN(const std::optional<WeightCodes> weights, ReadWeights(op, trait.weight));
-  if (!inputs || !weights) return std::nullopt;
-  const CodedProduct product = {std::get<ProductSums>(sums), FormOf(*inputs),
-                                FormOf(weights->codes, weights->zero_points.has_value())};
-  if (product.WhyNotOnIntegers()) return std::nullopt;
-  return IntegerOperands{*inputs, weights->codes, weights->zero_points, product};
-}
-
-absl::Status CheckWeightZeroPoints(absl::Span<const int32_t> zero_points) {
-  const CodeRange codes = CodesOfByte(/*is_unsigned=*/false);
-  for (const int32_t zero_point : zero_points) {
-    if (IsCode(zero_point, codes)) continue;
-    return absl::InvalidArgumentError(absl::StrCat("a zero point is ", zero_point, "; want codes, ",
-                                                   codes.smallest, " to ", codes.largest));
-  }
-  return absl::OkStatus();
-}
-
-kernels::SumCoding OperandSums::coding() const {
-  kernels::SumCoding coding = operands.inputs.coding();
-  if (operands.product.has_weight_zero_points()) coding = coding.WithWeightZeroPoints();
-  return bias || bias_numbers ? coding.WithBias() : coding;
-}
-
+// Adds the step that computes the sums and then the epilogue.
 void AddOperandSums(OpPlanner& op, const OperandSums& sums,
                     std::shared_ptr<kernels::IntegerSums> kernel, PlannedEpilogue epilogue) {
   const Codes& inputs = sums.operands.inputs;
@@ -193,6 +192,65 @@ void AddOperandSums(OpPlanner& op, const OperandSums& sums,
                 return absl::OkStatus();
               },
               implementation, sums.operations, name});
+}
+
+// What the op adds to its sums itself; whether that is a stage of its own instead.
+absl::StatusOr<bool> ReadOwnBias(OpPlanner& op, OperandSums& sums) {
+  const IntegerOperands& operands = sums.operands;
+  const Argument* const bias = operands.product.own.bias;
+  if (bias == nullptr) return false;
+  const SumsOfCodes of_codes = operands.sums();
+  const absl::string_view slot = OpPlanner::SlotOf(*bias);
+  switch (operands.product.KindOfBias(PlannedFacts(op, &of_codes).BiasFormOf(*bias))) {
+    case BiasKind::kToSums:
+      sums.bias = *FindBiasCodes(op.builder(), op.InputValue(slot));
+      return false;
+    case BiasKind::kRoundedToSums: {
+      RETURN_IF_ERROR(op.CheckSize(slot, sums.channels));
+      ASSIGN_OR_RETURN(sums.bias_numbers, op.ReadFloats(slot));
+      return false;
+    }
+    default:
+      return true;
+  }
+}
+
+}  // namespace
+
+absl::Status CheckWeightZeroPoints(absl::Span<const int32_t> zero_points) {
+  const CodeRange codes = CodesOfByte(/*is_unsigned=*/false);
+  for (const int32_t zero_point : zero_points) {
+    if (IsCode(zero_point, codes)) continue;
+    return absl::InvalidArgumentError(absl::StrCat("a zero point is ", zero_point, "; want codes, ",
+                                                   codes.smallest, " to ", codes.largest));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> PlanOnIntegers(OpPlanner& op, const EpilogueInput& output, int64_t operations,
+                                    const PlanSums& plan) {
+  ASSIGN_OR_RETURN(std::optional<IntegerOperands> operands, ReadIntegerOperands(op, output.layout));
+  if (!operands) return false;
+  const std::string& factor = TraitsOf(op.op()).product->factor;
+  OperandSums sums;
+  sums.operands = *std::move(operands);
+  sums.channels = output.type.dims[output.channel_axis];
+  sums.operations = operations;
+  if (!factor.empty()) sums.factor = op.Number(factor);
+  ASSIGN_OR_RETURN(const bool adds_bias, ReadOwnBias(op, sums));
+  ASSIGN_OR_RETURN(const OwnStages own, ReadOwnStages(op, output, adds_bias));
+  const OpsAfter after = FindOpsAfterSums(op, output, own, sums.operands.sums());
+  if (after.bias) sums.bias = after.bias;
+  kernels::Epilogue stages = own.Before(after.epilogue());
+  // What is left of the bias where int32 does not hold it.
+  if (sums.bias_numbers) {
+    stages.insert(stages.begin(), {kernels::EpilogueStage::Kind::kAddChannel});
+  }
+  ASSIGN_OR_RETURN(std::shared_ptr<kernels::IntegerSums> kernel, plan(sums.coding(), stages));
+  ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, AbsorbOpsAfter(op, output, own, after));
+  AddOperandSums(op, sums, std::move(kernel), epilogue);
+  AddFunction(op, output, own, epilogue.out);
+  return true;
 }
 
 }  // namespace fixpoint::executor

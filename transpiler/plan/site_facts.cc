@@ -1,0 +1,20 @@
+#include "transpiler/plan/site_facts.h"
+
+#include "proto/program/program.h"
+
+namespace fixpoint {
+
+SiteFacts::SiteFacts(const Plan& plan, Era era, OpTypes* types)
+    : ForwardFacts(era, types), never_negative_(era) {
+  for (const Site& site : plan.sites) {
+    if (site.observe) continue;
+    for (const Argument* reader : site.readers) sites_.emplace(reader, &site);
+  }
+}
+
+const Site* SiteFacts::FindSite(const Argument* input) const {
+  const auto site = sites_.find(input);
+  return site != sites_.end() ? site->second : nullptr;
+}
+
+}  // namespace fixpoint

@@ -93,6 +93,8 @@ void Run(int argc, char** argv) {
               "in int32", "network, batch", "float", "int32", "ratio", "float", "int32", "ratio");
   if (argc == 3) return Measure(argv[1], std::atoi(argv[2]));
   for (const std::string& network : NetworkNames()) {
+    // Without its norms, its activations overflow.
+    if (network == "resnet50") continue;
     for (const int64_t batch : {1, 32}) Measure(network, batch);
   }
 }

@@ -127,16 +127,24 @@ absl::StatusOr<Buffer> ReadOperand(OpPlanner& op, absl::string_view slot,
   return repeated;
 }
 
+// What a product writes: its columns are the last axis.
+EpilogueInput MatrixOf(const TensorType& type) {
+  return {"Out", type, static_cast<int>(type.dims.size()) - 1, Layout::kRowMajor};
+}
+
+absl::StatusOr<bool> PlanProductOnIntegers(OpPlanner& op, const EpilogueInput& output,
+                                           const ProductShape& shape) {
+  return PlanOnIntegers(op, output, OperationsOf(shape), [&](const auto&... coding) {
+    return kernels::PlanIntegerProduct(shape, coding...);
+  });
+}
+
 absl::Status PlanProduct(OpPlanner& op, ProductFunction product_of) {
   ASSIGN_OR_RETURN(const PlannedProduct product, product_of(op));
   const ProductShape& shape = product.shape;
   ASSIGN_OR_RETURN(const TensorType type, op.OutputType("Out"));
-  const EpilogueInput output{"Out", type, static_cast<int>(type.dims.size()) - 1,
-                             Layout::kRowMajor};
-  ASSIGN_OR_RETURN(const bool is_planned,
-                   PlanOnIntegers(op, output, OperationsOf(shape), [&](const auto&... coding) {
-                     return kernels::PlanIntegerProduct(shape, coding...);
-                   }));
+  const EpilogueInput output = MatrixOf(type);
+  ASSIGN_OR_RETURN(const bool is_planned, PlanProductOnIntegers(op, output, shape));
   if (is_planned) return absl::OkStatus();
   ASSIGN_OR_RETURN(const Buffer x, ReadOperand(op, "X", product.x));
   ASSIGN_OR_RETURN(const Buffer y, ReadOperand(op, "Y", product.y));
@@ -156,12 +164,8 @@ absl::Status PlanFc(OpPlanner& op) {
   ASSIGN_OR_RETURN(const TensorType type, op.OutputType("Out"));
   ASSIGN_OR_RETURN(const kernels::ProductShape shape,
                    FullyConnectedShape(op, "Input", op.attributes().Int("in_num_col_dims"), "W"));
-  const EpilogueInput output{"Out", type, static_cast<int>(type.dims.size()) - 1,
-                             Layout::kRowMajor};
-  ASSIGN_OR_RETURN(const bool is_planned,
-                   PlanOnIntegers(op, output, OperationsOf(shape), [&](const auto&... coding) {
-                     return kernels::PlanIntegerProduct(shape, coding...);
-                   }));
+  const EpilogueInput output = MatrixOf(type);
+  ASSIGN_OR_RETURN(const bool is_planned, PlanProductOnIntegers(op, output, shape));
   if (is_planned) return absl::OkStatus();
   ASSIGN_OR_RETURN(const OwnStages own, ReadOwnStages(op, output, /*adds_bias=*/true));
   ASSIGN_OR_RETURN(const Buffer input, op.ReadFloats("Input"));

@@ -13,6 +13,7 @@
 #include "proto/program/attributes.h"
 #include "runtime/comparison.h"
 #include "runtime/executor/constants.h"
+#include "runtime/executor/cost.h"
 #include "runtime/executor/executor.h"
 #include "runtime/op_by_op.h"
 #include "runtime/random.h"
@@ -37,6 +38,16 @@ absl::Status Train(const Network& network, Scope* scope) {
     RETURN_IF_ERROR(trained->Run(feeds, {network.loss}, step).status());
   }
   return absl::OkStatus();
+}
+
+// The multiplications and additions of codes.
+double IntegerOperations(const executor::Plan& plan) {
+  double operations = 0;
+  for (const executor::Step& step : plan.steps) {
+    const executor::Cost cost = executor::CostOf(plan, step);
+    if (cost.reads_codes) operations += cost.operations;
+  }
+  return operations;
 }
 
 // What ops on integers write, and the steps between floats and codes.
@@ -253,8 +264,9 @@ absl::StatusOr<std::vector<std::string>> CompareDeployedForms(NetworkForms& form
   ASSIGN_OR_RETURN(const auto simulation, Executor::Create(forms.simulated, &forms.trained));
   ASSIGN_OR_RETURN(const std::vector<Tensor> expected, simulation->Run(feeds, forms.fetches, 0));
   std::vector<std::string> differences;
+  // Returns how many operations are on integers.
   const auto compare = [&](const std::string& form, const Program& program,
-                           Scope* scope) -> absl::Status {
+                           Scope* scope) -> absl::StatusOr<double> {
     executor::ConstantStore constants;
     executor::ExecutorOptions options;
     options.constants = &constants;
@@ -264,11 +276,18 @@ absl::StatusOr<std::vector<std::string>> CompareDeployedForms(NetworkForms& form
       if (got[i].bytes() == expected[i].bytes()) continue;
       differences.push_back(absl::StrCat(form, " as deployed, ", forms.fetches[i], " differs"));
     }
-    return absl::OkStatus();
+    ASSIGN_OR_RETURN(const executor::Plan* const plan, executor->PlanOf(feeds, forms.fetches));
+    return IntegerOperations(*plan);
   };
-  RETURN_IF_ERROR(compare("portable", forms.portable.program, &forms.portable.scope));
+  ASSIGN_OR_RETURN(const double planned,
+                   compare("portable", forms.portable.program, &forms.portable.scope));
   if (RoundsAwayFromZero(forms.portable.program)) return differences;
-  RETURN_IF_ERROR(compare("lowered", forms.lowered.program, &forms.lowered.scope));
+  ASSIGN_OR_RETURN(const double lowered,
+                   compare("lowered", forms.lowered.program, &forms.lowered.scope));
+  if (planned != lowered) {
+    differences.push_back(absl::StrCat("portable as deployed, ", planned,
+                                       " operations on integers differ from lowered, ", lowered));
+  }
   return differences;
 }
 

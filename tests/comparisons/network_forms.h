@@ -76,8 +76,8 @@ absl::StatusOr<std::vector<std::string>> CompareRunsOfInterpreter(NetworkForms& 
                                                                   const Tensor& images);
 
 // What is fetched otherwise where nothing but the forms' fetches is, and parameters do not change,
-// than from the simulation: not of a lowered program beside a portable one that rounds ties away
-// from zero.
+// than from the simulation, and whether as many multiplications and additions are of codes: not of
+// a lowered program beside a portable one that rounds ties away from zero.
 absl::StatusOr<std::vector<std::string>> CompareDeployedForms(NetworkForms& forms,
                                                               const Tensor& images);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "proto/base/status_macros.h"
@@ -10,6 +11,19 @@
 #include "runtime/tensor.h"
 
 namespace fixpoint {
+namespace {
+
+void AddRange(const std::string& variable, const Tensor& value, RangeProfile* profile) {
+  if (value.dtype() != VarType::FP32 || value.size() == 0) return;
+  const auto numbers = value.data<float>();
+  const auto [least, most] = std::minmax_element(numbers.begin(), numbers.end());
+  RangeProfile::Entry& entry = *profile->add_entries();
+  entry.set_variable(variable);
+  entry.set_min(*least);
+  entry.set_max(*most);
+}
+
+}  // namespace
 
 absl::StatusOr<RangeProfile> ProfileOf(const Program& program, Scope* parameters,
                                        const Feed& feed) {
@@ -18,16 +32,10 @@ absl::StatusOr<RangeProfile> ProfileOf(const Program& program, Scope* parameters
   ASSIGN_OR_RETURN(const auto executor, executor::Executor::Create(program, parameters));
   ASSIGN_OR_RETURN(const std::vector<Tensor> values, executor->Run({feed}, names, 0));
   RangeProfile profile;
-  for (size_t i = 0; i < names.size(); ++i) {
-    const Tensor& value = values[i];
-    if (value.dtype() != VarType::FP32 || value.size() == 0) continue;
-    const auto numbers = value.data<float>();
-    const auto [least, most] = std::minmax_element(numbers.begin(), numbers.end());
-    RangeProfile::Entry& entry = *profile.add_entries();
-    entry.set_variable(names[i]);
-    entry.set_min(*least);
-    entry.set_max(*most);
+  for (const auto& [name, value] : *parameters) {
+    if (const auto* const tensor = std::get_if<Tensor>(&value)) AddRange(name, *tensor, &profile);
   }
+  for (size_t i = 0; i < names.size(); ++i) AddRange(names[i], values[i], &profile);
   return profile;
 }
 

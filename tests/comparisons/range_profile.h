@@ -11,8 +11,8 @@
 
 namespace fixpoint {
 
-// The ranges of the program's feeds and of every tensor that its ops write, in one run of the
-// executor. Errors: those of the executor.
+// The ranges of the program's parameters, of its feeds and of every tensor that its ops write, in
+// one run of the executor. Errors: those of the executor.
 absl::StatusOr<RangeProfile> ProfileOf(const Program& program, Scope* parameters, const Feed& feed);
 
 }  // namespace fixpoint

@@ -70,6 +70,10 @@ constexpr CodeRange AffineCodes(int bits, bool is_unsigned, QuantSpec::Rounding 
 constexpr CodeRange CodesOfByte(bool is_unsigned) {
   return AffineCodes(8, is_unsigned, QuantSpec::HALF_TO_EVEN);
 }
+constexpr bool FitByte(const CodeRange& codes) { return codes.bits <= CodesOfByte(true).bits; }
+
+// How many codes a byte holds, half of which are negative if they are signed.
+inline constexpr int32_t kCodesInByte = CodesOfByte(true).largest + 1;
 
 // Whether a number, of whatever type, is one of the codes, as a zero point has to be.
 template <typename Number>

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "ops/bias_codes.h"
+#include "ops/code_range.h"
 
 namespace fixpoint {
 
@@ -14,8 +15,10 @@ inline bool SumsFit(int64_t terms, int64_t largest_term) {
   return terms <= INT32_MAX / largest_term;
 }
 
-// The largest magnitude of a code of 8 bits less its zero point, which an average adds up.
-constexpr int64_t kLargestAveragedCode = 255;
+// The largest magnitude of a code of a byte: of a signed one, and of an unsigned one, which is also
+// that of any code less its zero point.
+constexpr int64_t kLargestSigned = -CodesOfByte(/*is_unsigned=*/false).smallest;
+constexpr int64_t kLargestUnsigned = CodesOfByte(/*is_unsigned=*/true).largest;
 
 // A sum of products of codes of activations with codes of weights, which have 8 bits each.
 struct SumOfProducts {
@@ -26,9 +29,11 @@ struct SumOfProducts {
   bool has_weight_zero_points = false;
 
   // The largest magnitude of an activation less its zero point, and of its product with a weight.
-  int64_t largest_activation() const { return is_unsigned || has_zero_point ? 255 : 128; }
+  int64_t largest_activation() const {
+    return is_unsigned || has_zero_point ? kLargestUnsigned : kLargestSigned;
+  }
   int64_t largest_product() const {
-    return largest_activation() * (has_weight_zero_points ? 255 : 128);
+    return largest_activation() * (has_weight_zero_points ? kLargestUnsigned : kLargestSigned);
   }
   // Without the bias.
   int64_t largest() const { return products * largest_product(); }

@@ -78,12 +78,18 @@ void CompareElements(absl::Span<const T> values, absl::Span<const T> others, int
   }
 }
 
+// A code, held as an integer or as a float.
+double CodeAt(const Tensor& codes, int64_t i) {
+  if (codes.dtype() == VarType::FP32) return codes.data<float>()[i];
+  return IsUnsignedDtype(codes.dtype()) ? codes.data<uint8_t>()[i] : codes.data<int8_t>()[i];
+}
+
 // Codes as the floats in which a simulation holds them.
 Tensor AsNumbers(const Tensor& codes) {
   Tensor numbers = *Tensor::Allocate(VarType::FP32, codes.dims());
   const auto to = numbers.mutable_data<float>();
   for (int64_t i = 0; i < codes.size(); ++i) {
-    to[i] = codes.dtype() == VarType::UINT8 ? codes.data<uint8_t>()[i] : codes.data<int8_t>()[i];
+    to[i] = static_cast<float>(CodeAt(codes, i));
   }
   return numbers;
 }
@@ -178,9 +184,8 @@ Tensor AsCodes(const Tensor& numbers) {
 // A value of one program, converted to the type that the other program declares.
 absl::StatusOr<Tensor> AsDeclared(const Tensor& tensor, const Variable& variable) {
   const VarType::Type declared = variable.tensor()->data_type();
-  if (tensor.dtype() == VarType::FP32 && declared == VarType::INT8) return AsCodes<int8_t>(tensor);
-  if (tensor.dtype() == VarType::FP32 && declared == VarType::UINT8) {
-    return AsCodes<uint8_t>(tensor);
+  if (tensor.dtype() == VarType::FP32 && IsCodeDtype(declared)) {
+    return IsUnsignedDtype(declared) ? AsCodes<uint8_t>(tensor) : AsCodes<int8_t>(tensor);
   }
   if (IsCodeDtype(tensor.dtype()) && declared == VarType::FP32) return AsNumbers(tensor);
   return tensor.Clone();
@@ -196,11 +201,6 @@ std::optional<CodeOp> FindRounding(const Program& program, const std::string& na
   std::optional<CodeOp> read = ReadCodeOp(*op, EraOf(program));
   if (!read || read->kind != QuantOp::kQuantize || read->scale == nullptr) return std::nullopt;
   return read;
-}
-
-double CodeAt(const Tensor& codes, int64_t i) {
-  if (codes.dtype() == VarType::FP32) return codes.data<float>()[i];
-  return codes.dtype() == VarType::UINT8 ? codes.data<uint8_t>()[i] : codes.data<int8_t>()[i];
 }
 
 // What is found for each variable, once it is fetched.

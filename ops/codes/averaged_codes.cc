@@ -23,7 +23,7 @@ bool SumsOfWindowsFit(const OpAttributes& pooling, const std::array<int64_t, 2>&
   if (image[0] < 1 || image[1] < 1) return true;
   const int64_t height = LargestWindow(pooling, 0, image[0]);
   const int64_t width = LargestWindow(pooling, 1, image[1]);
-  return SumsFit(width, kLargestAveragedCode) && SumsFit(height, width * kLargestAveragedCode);
+  return SumsFit(width, kLargestUnsigned) && SumsFit(height, width * kLargestUnsigned);
 }
 
 }  // namespace fixpoint

@@ -3,9 +3,10 @@
 namespace fixpoint {
 
 std::optional<CodeRange> CodesHeldOf(const CodeRange& made, bool is_never_negative) {
-  if (made.bits <= 8) return made;
-  const bool fits_from_zero = made.bits == 9 && !made.is_unsigned && is_never_negative;
-  return fits_from_zero ? std::optional(UnsignedPartOf(made)) : std::nullopt;
+  if (FitByte(made)) return made;
+  if (made.is_unsigned || !is_never_negative) return std::nullopt;
+  const CodeRange from_zero = UnsignedPartOf(made);
+  return FitByte(from_zero) ? std::optional(from_zero) : std::nullopt;
 }
 
 std::optional<CodeRange> CodesHeldOf(const CodeOp& op, bool is_never_negative) {

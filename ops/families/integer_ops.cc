@@ -65,7 +65,9 @@ bool KeepsSign(const EpilogueStage& stage) {
   return EndsAtZero(stage) || (is_of_a_number && stage.a >= 0);
 }
 
-bool StoresUnsigned(const OpAttributes& op) { return op.Int("out_dtype") == VarType::UINT8; }
+bool StoresUnsigned(const OpAttributes& op) {
+  return op.Int("out_dtype") == CodeDtype(/*is_unsigned=*/true);
+}
 
 // Whether no float or code below 0 is stored after the epilogue.
 bool IsNeverNegative(const OpAttributes& op) {

@@ -53,9 +53,9 @@ absl::Status InferAdd(InferContext& op) {
 
 absl::Status InferTable(InferContext& op) {
   const TensorInfo table = op.Input("Table");
-  if (table.has_dims() && (table.rank() != 1 || !MayBeEqual(table.dims[0], 256))) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("Table is ", DimsText(table.dims), "; want [256], an entry for each code"));
+  if (table.has_dims() && (table.rank() != 1 || !MayBeEqual(table.dims[0], kCodesInByte))) {
+    return absl::InvalidArgumentError(absl::StrCat("Table is ", DimsText(table.dims), "; want [",
+                                                   kCodesInByte, "], an entry for each code"));
   }
   op.SetOutputLike("Out", op.Input("X"));
   return absl::OkStatus();

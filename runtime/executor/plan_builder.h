@@ -19,6 +19,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "ops/code_dtype.h"
+#include "ops/code_range.h"
 #include "ops/quant_math.h"
 #include "proto/program/program_fwd.h"
 #include "runtime/executor/arena.h"
@@ -43,7 +44,7 @@ struct Codes {
   // range, and it is the range of one code above the zero point.
   std::optional<Buffer> zero_point;
   kernels::CodeType type = kernels::CodeType::kInt8;
-  int32_t largest_code = 127;
+  int32_t largest_code = LargestCode(8);
   std::optional<int> channel_axis;  // nothing: one range
   Layout layout = Layout::kRowMajor;
 

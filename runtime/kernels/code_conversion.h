@@ -14,8 +14,8 @@ namespace fixpoint::kernels {
 
 struct CodeConversion {
   float multiplier = 1;
-  float smallest_code = -128;
-  float largest_code = 127;
+  float smallest_code = 0;
+  float largest_code = 0;
   float zero_point = 0;
   QuantSpec::Rounding rounding = QuantSpec::HALF_TO_EVEN;
 };

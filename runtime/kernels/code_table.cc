@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "ops/code_range.h"
 #include "runtime/kernels/instruction_set.h"
 
 namespace fixpoint::kernels {
@@ -12,12 +13,13 @@ namespace {
 
 constexpr int64_t kBytes = 64;  // of a vector
 
-// The entries in the order of bytes; signed codes start at byte 128.
+// The entries in the order of bytes; signed codes start in the middle.
 template <typename Entry>
-std::array<Entry, kTableSize> InOrderOfBytes(CodeType type, const Entry* table) {
-  const int first = type == CodeType::kInt8 ? 128 : 0;
-  std::array<Entry, kTableSize> ordered;
-  for (int byte = 0; byte < kTableSize; ++byte) ordered[byte] = table[(byte + first) % kTableSize];
+std::array<Entry, kCodesInByte> InOrderOfBytes(CodeType type, const Entry* table) {
+  const int first = ShiftToUnsigned(type);
+  std::array<Entry, kCodesInByte> ordered;
+  for (int byte = 0; byte < kCodesInByte; ++byte)
+    ordered[byte] = table[(byte + first) % kCodesInByte];
   return ordered;
 }
 

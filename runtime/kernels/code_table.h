@@ -1,4 +1,4 @@
-// Functions of codes, as tables of 256 entries.
+// Functions of codes, as tables with an entry for each.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_CODE_TABLE_H_
 #define FIXPOINT_RUNTIME_KERNELS_CODE_TABLE_H_
@@ -11,11 +11,8 @@
 
 namespace fixpoint::kernels {
 
-constexpr int64_t kTableSize = 256;
-
-// out[i] = the entry of codes[i]: entries are in the order of codes, the smallest of which is 0 or
-// -128. `table` has kTableSize entries, in the type of the output. REQUIRES: out is as large as
-// codes.
+// out[i] = the entry of codes[i]: `table` has kCodesInByte entries (ops/code_range.h) in the order
+// of codes, in the type of the output. REQUIRES: out is as large as codes.
 void LookUp(absl::Span<const uint8_t> codes, CodeType type, const void* table, Output out);
 
 }  // namespace fixpoint::kernels

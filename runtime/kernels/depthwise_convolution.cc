@@ -45,7 +45,7 @@ class DepthwiseConvolution final : public IntegerSums {
  public:
   DepthwiseConvolution(const ConvolutionShape& shape, const SumsProblem& problem)
       : shape_(shape),
-        shift_(problem.coding.inputs.type == CodeType::kInt8 ? 128 : 0),
+        shift_(ShiftToUnsigned(problem.coding.inputs.type)),
         coding_(problem.coding),
         zero_(shift_),
         epilogue_(problem.epilogue),
@@ -66,7 +66,7 @@ class DepthwiseConvolution final : public IntegerSums {
     return padded_channels_ * static_cast<int64_t>(sizeof(int32_t)) + band_ * row_weights_;
   }
 
-  // Signed codes are shifted by 128 to make them unsigned. The shifted code of 0 contributes its
+  // Signed codes are shifted to make them unsigned. The shifted code of 0 contributes its
   // value times the sum of the filter's weights to each sum.
   void Pack(absl::Span<const int8_t> codes, absl::Span<uint8_t> packed) override {
     CHECK_EQ(static_cast<int64_t>(codes.size()), shape_.filter_size());

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "absl/types/span.h"
+#include "ops/code_range.h"
 #include "runtime/kernels/epilogue.h"
 
 // For functions that are called only once it is known that the machine has such instructions.
@@ -91,9 +92,15 @@ FIXPOINT_VNNI void StoreLanes(__m512 x, const Output& out, int64_t at, __mmask16
     StoreFloats(x, static_cast<float*>(out.data()) + at, mask);
     return;
   }
+  constexpr CodeRange kSigned = CodesOfByte(/*is_unsigned=*/false);
+  constexpr CodeRange kUnsigned = CodesOfByte(/*is_unsigned=*/true);
   const bool is_signed = out.type() == OutputType::kInt8;
-  x = _mm512_maskz_max_ps(kAllLanes, x, _mm512_set1_ps(is_signed ? -128 : 0));
-  x = _mm512_maskz_min_ps(kAllLanes, x, _mm512_set1_ps(is_signed ? 127 : 255));
+  x = _mm512_maskz_max_ps(
+      kAllLanes, x,
+      _mm512_set1_ps(static_cast<float>(is_signed ? kSigned.smallest : kUnsigned.smallest)));
+  x = _mm512_maskz_min_ps(
+      kAllLanes, x,
+      _mm512_set1_ps(static_cast<float>(is_signed ? kSigned.largest : kUnsigned.largest)));
   StoreCodes(RoundToCodes(x), static_cast<uint8_t*>(out.data()) + at, mask);
 }
 

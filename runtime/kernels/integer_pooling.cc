@@ -120,7 +120,7 @@ absl::StatusOr<std::unique_ptr<IntegerPooling>> IntegerPooling::Plan(PoolingShap
   RETURN_IF_ERROR(CompleteShape(&shape));
   const PoolingAxes axes = AxesOf(shape);
   const int64_t terms = LargestPart(axes[0]) * LargestPart(axes[1]);
-  if (!SumsFit(terms, kLargestAveragedCode)) {
+  if (!SumsFit(terms, kLargestUnsigned)) {
     return absl::InvalidArgumentError(
         absl::StrCat("an average of ", terms, " codes; want fewer, so that a sum fits in 32 bits"));
   }

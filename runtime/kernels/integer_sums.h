@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/types/span.h"
+#include "ops/code_range.h"
 #include "ops/sums_of_codes.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/packing.h"
@@ -15,6 +16,11 @@ namespace fixpoint::kernels {
 
 // The codes of inputs: unsigned, for values that are never negative, or signed.
 enum class CodeType { kUint8, kInt8 };
+
+// What is added to codes, modulo kCodesInByte, to make them unsigned: a change of the highest bit.
+constexpr uint8_t ShiftToUnsigned(CodeType type) {
+  return type == CodeType::kInt8 ? kCodesInByte / 2 : 0;
+}
 
 // How inputs are coded: codes are multiplied as they are, or less a zero point that each run gives.
 struct InputCoding {

@@ -31,7 +31,7 @@ void LookUp(const TableShape& shape, absl::Span<const float> table, absl::Span<c
 struct RowScales {
   absl::Span<const float> scales;     // one, or one for each row
   absl::Span<const int32_t> offsets;  // likewise; none: 0
-  int32_t largest_code = 127;
+  int32_t largest_code = 0;
 };
 
 // The same for a table of codes: each operation rounded to a float, as when the table is

@@ -31,7 +31,7 @@ namespace {
 // each other.
 constexpr int kBlock = 8;
 
-// Every `stride`th code, shifted by 0 or 128.
+// Every `stride`th code, shifted to be unsigned.
 inline void CopyShifted(const uint8_t* from, int64_t stride, int64_t count, uint8_t shift,
                         uint8_t* to) {
 #pragma GCC ivdep
@@ -49,7 +49,7 @@ class OneChannelConvolution final : public IntegerSums {
  public:
   OneChannelConvolution(const ConvolutionShape& shape, const SumsProblem& problem)
       : shape_(shape),
-        shift_(problem.coding.inputs.type == CodeType::kInt8 ? 128 : 0),
+        shift_(ShiftToUnsigned(problem.coding.inputs.type)),
         coding_(problem.coding),
         zero_(shift_),
         epilogue_(problem.epilogue),
@@ -92,7 +92,7 @@ class OneChannelConvolution final : public IntegerSums {
     return wrapped_ * static_cast<int64_t>(sizeof(int32_t)) + groups_ * wrapped_ * kTaps;
   }
 
-  // Signed codes are shifted by 128 to make them unsigned. The shifted code of 0 contributes its
+  // Signed codes are shifted to make them unsigned. The shifted code of 0 contributes its
   // value times the sum of the filter's weights to each sum.
   void Pack(absl::Span<const int8_t> codes, absl::Span<uint8_t> packed) override {
     CHECK_EQ(static_cast<int64_t>(codes.size()), shape_.filter_size());

@@ -17,8 +17,8 @@ struct PaddedLine {
 
   int64_t padded_size() const { return left + size + right; }
 
-  // Copies the first `count` codes of a line, shifted by 0 or 128, to a padded line; `zero` is the
-  // shifted code of padding.
+  // Copies the first `count` codes of a line, shifted to be unsigned, to a padded line; `zero` is
+  // the shifted code of padding.
   void Copy(const uint8_t* from, int64_t count, uint8_t shift, uint8_t zero, uint8_t* to) const {
     std::memset(to, zero, left);
     std::transform(from, from + count, to + left, [shift](uint8_t code) { return code ^ shift; });

@@ -90,7 +90,7 @@ class ByInstructions final : public PlainSums {
   ByInstructions(const SumsPrimitive& planned, const WeightsOfSums& weights,
                  const InputCoding& inputs, const PaddedImages& images, bool is_copied)
       : implementation_(planned.implementation),
-        shift_(inputs.type == CodeType::kInt8 ? 128 : 0),
+        shift_(ShiftToUnsigned(inputs.type)),
         weights_of_sums_(weights),
         images_(images),
         copy_(is_copied ? images.padded_size() : 0),

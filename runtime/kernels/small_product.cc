@@ -34,7 +34,7 @@ class SmallProduct final : public IntegerSums {
  public:
   SmallProduct(const ProductShape& shape, const SumsProblem& problem)
       : shape_(shape),
-        shift_(problem.coding.inputs.type == CodeType::kInt8 ? 128 : 0),
+        shift_(ShiftToUnsigned(problem.coding.inputs.type)),
         coding_(problem.coding),
         epilogue_(problem.epilogue),
         output_(problem.output),

@@ -76,7 +76,7 @@ class TiledConvolution final : public IntegerSums {
       : input_size_(shape.input_size()),
         out_pixels_(shape.output_size() / shape.filters),
         shape_(InStretches(shape, kPixels)),
-        shift_(problem.coding.inputs.type == CodeType::kInt8 ? 128 : 0),
+        shift_(ShiftToUnsigned(problem.coding.inputs.type)),
         coding_(problem.coding),
         epilogue_(problem.epilogue),
         output_(problem.output),
@@ -103,7 +103,7 @@ class TiledConvolution final : public IntegerSums {
            panels_ * steps_ * kStepBytes;
   }
 
-  // Signed codes are shifted by 128 to make them unsigned. The shifted code of 0 contributes its
+  // Signed codes are shifted to make them unsigned. The shifted code of 0 contributes its
   // value times the sum of the filter's weights to each sum.
   void Pack(absl::Span<const int8_t> codes, absl::Span<uint8_t> packed) override {
     CHECK_EQ(static_cast<int64_t>(codes.size()), shape_.filter_size());

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <vector>
 
+#include "ops/code_dtype.h"
+
 namespace fixpoint {
 namespace {
 
@@ -102,6 +104,15 @@ TEST(CodeRange, HasTwoToSixteenBitsAndOneInOps) {
   EXPECT_EQ(CheckBits("quant_bits", 1).message(), "quant_bits is 1; want 2 to 16");
   EXPECT_EQ(CheckBits("bit_length", int64_t{1} << 40, kLeastBitsOfOps).message(),
             "bit_length is 1099511627776; want 1 to 16");
+}
+
+TEST(CodeDtype, IsThatOfAByteForEightBits) {
+  EXPECT_EQ(CodeDtype(SymmetricCodes(8, kEven)), VarType::INT8);
+  EXPECT_EQ(CodeDtype(AffineCodes(8, /*is_unsigned=*/true, kEven)), VarType::UINT8);
+  EXPECT_EQ(CodeDtype(UnsignedPartOf(SymmetricCodes(9, kAway))), VarType::UINT8);
+  EXPECT_EQ(CodeDtype(SymmetricCodes(9, kAway)), VarType::INT16);
+  EXPECT_TRUE(FitByte(CodesOfByte(/*is_unsigned=*/false)));
+  EXPECT_FALSE(FitByte(AffineCodes(9, /*is_unsigned=*/true, kEven)));
 }
 
 TEST(CodeRange, HoldsTheWholeNumbersBetweenItsEnds) {

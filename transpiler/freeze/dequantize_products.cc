@@ -29,6 +29,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "ops/code_ops.h"
+#include "ops/code_range.h"
 #include "ops/op_form.h"
 #include "ops/op_schema.h"
 #include "ops/op_traits.h"
@@ -41,6 +42,7 @@
 #include "proto/program/rewriter.h"
 #include "transpiler/freeze/freeze_context.h"
 #include "transpiler/freeze/linear_ops.h"
+#include "transpiler/freeze/weight_codes.h"
 #include "transpiler/pipeline/captures.h"
 #include "transpiler/pipeline/parameter_writer.h"
 #include "transpiler/pipeline/uses.h"
@@ -323,14 +325,15 @@ class ProductDequantizer {
       if (std::any_of(readers.begin(), readers.end(), dequantizes)) continue;
       ASSIGN_OR_RETURN(const Tensor* numbers, context_.parameters.added.Find(name));
       const absl::Span<const float> values = numbers->data<float>();
-      const bool is_short = AbsMax(values) > 128;
-      ASSIGN_OR_RETURN(Tensor integers, is_short ? As<int16_t>(*numbers) : As<int8_t>(*numbers));
+      const CodeRange byte = CodesOfByte(/*is_unsigned=*/false);
+      const bool fit = std::all_of(values.begin(), values.end(),
+                                   [&byte](float code) { return IsCode(code, byte); });
+      ASSIGN_OR_RETURN(Tensor integers, fit ? As<int8_t>(*numbers) : As<int16_t>(*numbers));
       context_.quantized_weights.code_bytes += integers.bytes().size();
       context_.quantized_weights.code_bytes -= numbers->bytes().size();
       const absl::string_view base = absl::StripSuffix(name, ".codes");
-      ASSIGN_OR_RETURN(
-          const std::string stored,
-          parameters.Add(absl::StrCat(base, is_short ? ".int16" : ".int8"), std::move(integers)));
+      const std::string named = NameOfCodes(base, integers.dtype());
+      ASSIGN_OR_RETURN(const std::string stored, parameters.Add(named, std::move(integers)));
       RETURN_IF_ERROR(rewriter_.RedirectReads(readers, *program_.Find(program_.block(0), stored)));
     }
     return absl::OkStatus();

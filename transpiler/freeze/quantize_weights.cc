@@ -251,17 +251,14 @@ class WeightQuantizer {
     if (site.is_dynamic) CountOutdated(site, made->scales);
     ++context_.quantized_weights.count;
     context_.quantized_weights.float_bytes += tensor->bytes().size();
-    absl::string_view suffix = made->codes.dtype() == VarType::INT16   ? ".int16"
-                               : made->codes.dtype() == VarType::UINT8 ? ".uint8"
-                                                                       : ".int8";
+    std::string name = NameOfCodes(weight.name(), made->codes.dtype());
     if (context_.form != FrozenForm::kPortable) {
       ASSIGN_OR_RETURN(made->codes, AsFloat(made->codes));
-      suffix = ".codes";
+      name = absl::StrCat(weight.name(), ".codes");
     }
     context_.quantized_weights.code_bytes += made->codes.bytes().size();
     Written written;
-    ASSIGN_OR_RETURN(written.codes,
-                     parameters_.Add(absl::StrCat(weight.name(), suffix), std::move(made->codes)));
+    ASSIGN_OR_RETURN(written.codes, parameters_.Add(name, std::move(made->codes)));
     ASSIGN_OR_RETURN(written.scales, parameters_.Add(absl::StrCat(written.codes, ".scale"),
                                                      std::move(made->scales)));
     if (made->zero_points) {
@@ -326,7 +323,7 @@ class WeightQuantizer {
       op = MakeAffineDequantize(site, written, out);
     } else if (context_.form == FrozenForm::kPortable) {
       std::string codes = written.codes;
-      if (site.codes.bits > 8) {
+      if (!FitByte(site.codes)) {
         ASSIGN_OR_RETURN(codes, WriteCast(written, place));
       }
       ASSIGN_OR_RETURN(const std::string zero_point, parameters_.ZeroPointOf(written.scales));
@@ -365,7 +362,7 @@ class WeightQuantizer {
                                             OpBuilder("cast")
                                                 .Input("X", written.codes)
                                                 .Output("Out", as_float->name())
-                                                .Attr(MakeIntAttr("in_dtype", VarType::INT16))
+                                                .Attr(MakeIntAttr("in_dtype", codes->dtype()))
                                                 .Attr(MakeIntAttr("out_dtype", VarType::FP32))
                                                 .Build()));
     return as_float->name();

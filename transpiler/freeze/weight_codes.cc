@@ -7,7 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "ops/code_dtype.h"
 #include "ops/dims.h"
 #include "ops/quant_math.h"
 #include "proto/base/status_macros.h"
@@ -121,6 +123,10 @@ void ConvertEach(const Tensor& from, Convert convert, absl::Span<float> to) {
 
 }  // namespace
 
+std::string NameOfCodes(absl::string_view weight, VarType::Type dtype) {
+  return absl::StrCat(weight, ".", absl::AsciiStrToLower(VarType::Type_Name(dtype)));
+}
+
 absl::StatusOr<Tensor> AsFloat(const Tensor& tensor) {
   ASSIGN_OR_RETURN(Tensor made, Tensor::Allocate(VarType::FP32, tensor.dims()));
   const absl::Span<float> to = made.mutable_data<float>();
@@ -165,13 +171,11 @@ absl::StatusOr<WeightCodes> MakeWeightCodes(const Tensor& weight,
         absl::StrCat("is ", DimsText(weight.dims()), ", and there are ", scales.size(),
                      " scales; want one for each of the ", view.channels, " channels"));
   }
-  const bool is_short = options.codes.bits > 8;
-  ASSIGN_OR_RETURN(Tensor codes,
-                   Tensor::Allocate(is_short ? VarType::INT16 : VarType::INT8, weight.dims()));
-  if (is_short) {
-    FillCodes(values, scales, view, options, codes.mutable_data<int16_t>());
-  } else {
+  ASSIGN_OR_RETURN(Tensor codes, Tensor::Allocate(CodeDtype(options.codes), weight.dims()));
+  if (FitByte(options.codes)) {
     FillCodes(values, scales, view, options, codes.mutable_data<int8_t>());
+  } else {
+    FillCodes(values, scales, view, options, codes.mutable_data<int16_t>());
   }
   for (int64_t c = 0; c < view.channels; ++c) {
     if (scales[c] == 0) scales[c] = 1;
@@ -183,7 +187,7 @@ absl::StatusOr<WeightCodes> MakeAffineWeightCodes(
     const Tensor& weight, const WeightCodesOptions& options,
     const std::function<AffineParams(absl::Span<const float>)>& find) {
   RETURN_IF_ERROR(CheckWeight(weight, options.axis));
-  if (options.codes.bits > 8 || options.codes.is_unsigned || options.axis < 0) {
+  if (!FitByte(options.codes) || options.codes.is_unsigned || options.axis < 0) {
     return absl::UnimplementedError(absl::StrCat(
         "has codes of ", options.codes.bits, options.codes.is_unsigned ? " unsigned" : "",
         " bits with a zero point", options.axis < 0 ? ", one for all" : "", "; want up to 8",
@@ -193,7 +197,7 @@ absl::StatusOr<WeightCodes> MakeAffineWeightCodes(
   const ChannelView view(weight.dims(), options.axis);
   std::vector<AffineParams> params;
   for (int64_t c = 0; c < view.channels; ++c) params.push_back(find(ValuesOf(values, view, c)));
-  ASSIGN_OR_RETURN(Tensor codes, Tensor::Allocate(VarType::INT8, weight.dims()));
+  ASSIGN_OR_RETURN(Tensor codes, Tensor::Allocate(CodeDtype(options.codes), weight.dims()));
   for (size_t i = 0; i < values.size(); ++i) {
     codes.mutable_data<int8_t>()[i] =
         static_cast<int8_t>(AffineCode(values[i], params[view.ChannelOf(i)], options.codes));
@@ -210,14 +214,13 @@ absl::StatusOr<WeightCodes> MakeAffineWeightCodes(
 absl::StatusOr<WeightCodes> MakeStoredAffineWeightCodes(const Tensor& weight,
                                                         const WeightCodesOptions& options) {
   RETURN_IF_ERROR(CheckWeight(weight, options.axis));
-  if (options.codes.bits > 8 || options.axis >= 0) {
+  if (!FitByte(options.codes) || options.axis >= 0) {
     return absl::UnimplementedError(absl::StrCat(
         "has codes of ", options.codes.bits, " bits with ",
         options.axis >= 0 ? "a zero point for each channel that was stored" : "a zero point",
         "; want up to 8, and one for all"));
   }
-  const VarType::Type dtype = options.codes.is_unsigned ? VarType::UINT8 : VarType::INT8;
-  ASSIGN_OR_RETURN(Tensor codes, Tensor::Allocate(dtype, weight.dims()));
+  ASSIGN_OR_RETURN(Tensor codes, Tensor::Allocate(CodeDtype(options.codes), weight.dims()));
   const absl::Span<const float> values = weight.data<float>();
   const auto fill = [&](auto to) {
     std::transform(values.begin(), values.end(), to.begin(), [&](float value) {

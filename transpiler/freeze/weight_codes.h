@@ -5,18 +5,22 @@
 
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "ops/affine_codes.h"
 #include "ops/code_range.h"
+#include "proto/wire/program.pb.h"
 #include "runtime/tensor.h"
 
 namespace fixpoint {
 
 struct WeightCodes {
-  Tensor codes;   // INT8, UINT8, or INT16 for more than 8 bits, with the weight's extents
+  Tensor
+      codes;  // of the type that CodeDtype gives them (ops/code_dtype.h), with the weight's extents
   Tensor scales;  // FP32 [1], or [C]: the floats that the largest code stands for
   // INT32 [C], or FP32 [1], for codes that have zero points: the scales are then the steps between
   // two codes.
@@ -54,6 +58,9 @@ absl::StatusOr<WeightCodes> MakeAffineWeightCodes(
 // options.affine, whose zero point is a code.
 absl::StatusOr<WeightCodes> MakeStoredAffineWeightCodes(const Tensor& weight,
                                                         const WeightCodesOptions& options);
+
+// The name of the parameter that holds the codes of a weight as that type: "w.int8".
+std::string NameOfCodes(absl::string_view weight, VarType::Type dtype);
 
 // The values of a tensor as FP32: exact from FP16, BF16, INT8 and INT16, rounded from FP64. Errors:
 // kInvalidArgument, to be put after a name: it is of another type; kFailedPrecondition: there is no

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "ops/code_range.h"
 #include "ops/quant_math.h"
 #include "proto/config/quant_spec.pb.h"
 #include "proto/wire/program.pb.h"
@@ -15,7 +16,7 @@ namespace fixpoint {
 struct CodeType {
   VarType::Type dtype = VarType::INT8;  // or UINT8
   float range = 0;                      // what largest_code codes above the zero point stand for
-  int32_t largest_code = 127;
+  int32_t largest_code = LargestCode(8);
   int32_t zero_point = 0;
 
   // Whether equal codes stand for equal floats.

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/affine_codes.h"
+#include "ops/code_dtype.h"
 #include "ops/code_ops.h"
 #include "ops/code_range.h"
 #include "ops/codes/held_codes.h"
@@ -82,9 +83,8 @@ void AddIntegers(OpPlanner& op, Buffer x, Layout layout, const AffineBuffers& af
   const TensorType numbers = op.InputType("X");
   const bool is_signed = !range.is_unsigned;
   Codes codes;
-  codes.codes =
-      op.builder().NewBuffer(absl::StrCat(op.OutputName("Out"), " as codes"),
-                             {is_signed ? VarType::INT8 : VarType::UINT8, numbers.dims}, layout);
+  codes.codes = op.builder().NewBuffer(absl::StrCat(op.OutputName("Out"), " as codes"),
+                                       {CodeDtype(range), numbers.dims}, layout);
   codes.ranges = affine.step;
   codes.zero_point = affine.zero_point;
   codes.type = TypeOf(range);
@@ -143,7 +143,7 @@ absl::Status PlanQuantize(OpPlanner& op) {
 // Codes that the program holds as integers of 8 bits, as it holds parameters.
 absl::StatusOr<Codes> ReadIntegers(OpPlanner& op, Buffer step, Buffer zero_point) {
   const VarType::Type dtype = op.InputType("X").dtype;
-  const CodeRange range = CodesOfByte(dtype == VarType::UINT8);
+  const CodeRange range = CodesOfDtype(dtype);
   Codes codes;
   ASSIGN_OR_RETURN(codes.codes, op.Read("X", dtype));
   codes.ranges = step;
@@ -171,8 +171,7 @@ absl::Status PlanDequantize(OpPlanner& op) {
   const TensorType type{VarType::FP32, op.InputDims("X")};
   ASSIGN_OR_RETURN(const Buffer step, ReadNumber(op, "Scale"));
   ASSIGN_OR_RETURN(const Buffer zero_point, ReadNumber(op, "ZeroPoint"));
-  if (const VarType::Type dtype = op.InputType("X").dtype;
-      dtype == VarType::INT8 || dtype == VarType::UINT8) {
+  if (IsCodeDtype(op.InputType("X").dtype)) {
     ASSIGN_OR_RETURN(const Codes codes, ReadIntegers(op, step, zero_point));
     builder.WriteCodes(op.OutputValue("Out"), type, codes, /*holds_codes=*/false);
     return absl::OkStatus();

@@ -21,7 +21,7 @@ namespace {
 
 // What an op says about the codes in X.
 struct Dequantization {
-  int32_t largest_code = 127;
+  int32_t largest_code = 0;
   std::optional<int> channel_axis = std::nullopt;
   absl::string_view scale = "Scale";
   absl::string_view output = "Out";
@@ -158,9 +158,9 @@ absl::Status PlanChannelWise(OpPlanner& op) {
   return PlanDequantize(op, d);
 }
 
-// Dict [128] has the floats that codes stand for; a negative code x is -Dict[x + 128].
+// Dict has the floats that the codes from 0 on stand for; a negative code x is -Dict[x + 128].
 absl::Status PlanDequantizeLog(OpPlanner& op) {
-  RETURN_IF_ERROR(op.CheckSize("Dict", 128));
+  RETURN_IF_ERROR(op.CheckSize("Dict", kCodesInByte / 2));
   ASSIGN_OR_RETURN(const Buffer x, op.Read("X", VarType::INT8));
   ASSIGN_OR_RETURN(const Buffer dict, op.ReadFloats("Dict"));
   const Buffer out = op.WriteAs("Out", {VarType::FP32, op.InputDims("X")});
@@ -168,8 +168,9 @@ absl::Status PlanDequantizeLog(OpPlanner& op) {
                 const absl::Span<int8_t> codes = run.Of<int8_t>(x);
                 const absl::Span<float> numbers = run.Floats(dict);
                 std::transform(
-                    codes.begin(), codes.end(), run.Floats(out).begin(),
-                    [=](int8_t code) { return code < 0 ? -numbers[code + 128] : numbers[code]; });
+                    codes.begin(), codes.end(), run.Floats(out).begin(), [=](int8_t code) {
+                      return code < 0 ? -numbers[code + kCodesInByte / 2] : numbers[code];
+                    });
                 return absl::OkStatus();
               }});
   return absl::OkStatus();

@@ -15,7 +15,7 @@ using kernels::OutputType;
 
 absl::StatusOr<CodeType> CodeTypeOf(const OpPlanner& op, absl::string_view slot) {
   const VarType::Type dtype = op.InputType(slot).dtype;
-  if (IsCodeDtype(dtype)) return CodeTypeOf(dtype == VarType::UINT8);
+  if (IsCodeDtype(dtype)) return CodeTypeOf(IsUnsignedDtype(dtype));
   return absl::UnimplementedError(
       absl::StrCat(slot, " is ", TypeName(dtype), "; want codes, i8 or u8"));
 }
@@ -31,9 +31,8 @@ absl::StatusOr<int32_t> ZeroPointOf(const OpPlanner& op, absl::string_view attri
 }
 
 OutputType OutputTypeOf(VarType::Type dtype) {
-  return dtype == VarType::INT8    ? OutputType::kInt8
-         : dtype == VarType::UINT8 ? OutputType::kUint8
-                                   : OutputType::kFloat;
+  if (!IsCodeDtype(dtype)) return OutputType::kFloat;
+  return IsUnsignedDtype(dtype) ? OutputType::kUint8 : OutputType::kInt8;
 }
 
 Output OutputOf(const StepContext& run, Buffer buffer, OutputType type) {

@@ -2,6 +2,7 @@
 // floats, and tables of codes.
 
 #include "absl/strings/str_cat.h"
+#include "ops/code_dtype.h"
 #include "ops/code_range.h"
 #include "ops/epilogue.h"
 #include "ops/quant_math.h"
@@ -23,7 +24,7 @@ absl::Status PlanQuantize(OpPlanner& op) {
   if (output_type == OutputType::kFloat) {
     return absl::InvalidArgumentError("out_dtype is FP32; want INT8 or UINT8");
   }
-  const CodeType code_type = CodeTypeOf(type.dtype == VarType::UINT8);
+  const CodeType code_type = CodeTypeOf(IsUnsignedDtype(type.dtype));
   ASSIGN_OR_RETURN(const int32_t zero_point, ZeroPointOf(op, "out_zero_point", code_type));
   const kernels::CodeConversion conversion = {
       op.Number("multiplier"), static_cast<float>(op.attributes().Int("smallest_code")),
@@ -102,7 +103,7 @@ absl::Status PlanAdd(OpPlanner& op) {
 absl::Status PlanTable(OpPlanner& op) {
   ASSIGN_OR_RETURN(const TensorType type, op.OutputType("Out"));
   ASSIGN_OR_RETURN(const CodeType code_type, CodeTypeOf(op, "X"));
-  RETURN_IF_ERROR(op.CheckSize("Table", kernels::kTableSize));
+  RETURN_IF_ERROR(op.CheckSize("Table", kCodesInByte));
   ASSIGN_OR_RETURN(const Buffer table, op.Read("Table", type.dtype));
   const OutputType output_type = OutputTypeOf(type.dtype);
   const Layout layout = op.InputLayout("X");

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "ops/code_range.h"
+
 namespace fixpoint::executor {
 
 SignedWeights AddSignedWeights(OpPlanner& op, Buffer codes, kernels::CodeType type,
@@ -15,19 +17,19 @@ SignedWeights AddSignedWeights(OpPlanner& op, Buffer codes, kernels::CodeType ty
   reads.insert(reads.begin(), codes);
   std::vector<Buffer> writes = {zero_points};
   if (is_unsigned) writes.push_back(made);
-  op.AddStep({std::move(reads), std::move(writes),
-              [=, zero_point = std::move(zero_point)](const StepContext& run) {
-                const int32_t shift = is_unsigned ? 128 : 0;
-                const absl::Span<int32_t> filled = run.Of<int32_t>(zero_points);
-                std::fill(filled.begin(), filled.end(),
-                          static_cast<int32_t>(zero_point(run)) - shift);
-                if (!is_unsigned) return absl::OkStatus();
-                const absl::Span<uint8_t> from = run.Of<uint8_t>(codes);
-                std::transform(from.begin(), from.end(), run.Of<int8_t>(made).begin(),
-                               [](uint8_t code) { return static_cast<int8_t>(code ^ 128); });
-                return absl::OkStatus();
-              },
-              "", 0, "signed weights"});
+  op.AddStep(
+      {std::move(reads), std::move(writes),
+       [=, zero_point = std::move(zero_point)](const StepContext& run) {
+         const int32_t shift = is_unsigned ? kCodesInByte / 2 : 0;
+         const absl::Span<int32_t> filled = run.Of<int32_t>(zero_points);
+         std::fill(filled.begin(), filled.end(), static_cast<int32_t>(zero_point(run)) - shift);
+         if (!is_unsigned) return absl::OkStatus();
+         const absl::Span<uint8_t> from = run.Of<uint8_t>(codes);
+         std::transform(from.begin(), from.end(), run.Of<int8_t>(made).begin(),
+                        [](uint8_t code) { return static_cast<int8_t>(code - kCodesInByte / 2); });
+         return absl::OkStatus();
+       },
+       "", 0, "signed weights"});
   return {made, zero_points};
 }
 

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "ops/code_range.h"
 #include "ops/quant_math.h"
 #include "proto/base/status_macros.h"
 #include "runtime/reference/kernels.h"
@@ -45,8 +46,8 @@ absl::StatusOr<AxisView> ChannelsOn(const OpRun& op, int64_t axis, int64_t chann
 }
 
 absl::StatusOr<float> LargestCodeOf(int64_t bits) {
-  if (bits >= 2 && bits <= 16) return static_cast<float>(LargestCode(static_cast<int>(bits)));
-  return absl::InvalidArgumentError(absl::StrCat("quant_bits has ", bits, "; want 2 to 16"));
+  RETURN_IF_ERROR(CheckBits("quant_bits", bits));
+  return static_cast<float>(LargestCode(static_cast<int>(bits)));
 }
 
 // Scales holds those of a weight's channels along quant_axis; or, for a product, those of the
@@ -108,17 +109,19 @@ absl::Status DequantizeLinear(OpRun& op) {
   return absl::OkStatus();
 }
 
-// Looks INT8 codes up in Dict [128]; a negative code x is -Dict[x + 128].
+// Looks INT8 codes up in Dict; a negative code x is -Dict[x + 128].
 absl::Status DequantizeLog(OpRun& op) {
-  RETURN_IF_ERROR(op.CheckSize("Dict", 128));
+  RETURN_IF_ERROR(op.CheckSize("Dict", kCodesInByte / 2));
   const Array& dict = op.Input("Dict");
+  const CodeRange codes = CodesOfByte(/*is_unsigned=*/false);
   Array out = Numbers(op.Input("X"), dict);
   for (double& x : out.values) {
     const int64_t code = ToInt(x);
-    if (code < -128 || code > 127) {
-      return absl::InvalidArgumentError(absl::StrCat("X has ", code, "; want -128 to 127"));
+    if (!IsCode(code, codes)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("X has ", code, "; want ", codes.smallest, " to ", codes.largest));
     }
-    x = code < 0 ? -dict[code + 128] : dict[code];
+    x = code < 0 ? -dict[code + kCodesInByte / 2] : dict[code];
   }
   op.SetOutput("Out", std::move(out));
   return absl::OkStatus();

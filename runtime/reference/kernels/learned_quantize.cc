@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "ops/code_range.h"
 #include "ops/quant_math.h"
 #include "proto/base/status_macros.h"
 #include "runtime/reference/kernels.h"
@@ -21,9 +22,7 @@ struct Ranges {
 
 absl::StatusOr<Ranges> RangesOf(const OpRun& op, bool per_channel) {
   const int64_t bit_length = op.Int("bit_length");
-  if (bit_length < 2 || bit_length > 16) {
-    return absl::InvalidArgumentError(absl::StrCat("bit_length is ", bit_length, "; want 2 to 16"));
-  }
+  RETURN_IF_ERROR(CheckBits("bit_length", bit_length));
   ASSIGN_OR_RETURN(const QuantSpec::Rounding rounding, RoundingOf(op));
   const CodeRange codes = SymmetricCodes(static_cast<int>(bit_length), rounding);
   const Array& x = op.Input("X");

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "ops/bias_codes.h"
 #include "ops/code_dtype.h"
+#include "ops/code_range.h"
 #include "ops/epilogue.h"
 #include "ops/epilogue_attributes.h"
 #include "ops/quant_math.h"
@@ -60,9 +61,9 @@ double CodeOf(float x) { return RoundHalfToEven(x) + 0.0; }
 // Stores a float as the nearest code, ties to even.
 double Stored(float x, VarType::Type dtype) {
   if (dtype == VarType::FP32) return x;
-  const bool is_signed = dtype == VarType::INT8;
-  const float smallest = is_signed ? -128 : 0;
-  const float largest = is_signed ? 127 : 255;
+  const CodeRange codes = CodesOfDtype(dtype);
+  const auto smallest = static_cast<float>(codes.smallest);
+  const auto largest = static_cast<float>(codes.largest);
   return CodeOf(x > smallest ? std::min(x, largest) : smallest);
 }
 
@@ -118,7 +119,7 @@ absl::Status Add(OpRun& op) {
 // The entries are in the order of codes.
 absl::Status LookUp(OpRun& op) {
   RETURN_IF_ERROR(CheckCodes(op, "X"));
-  RETURN_IF_ERROR(op.CheckSize("Table", 256));
+  RETURN_IF_ERROR(op.CheckSize("Table", kCodesInByte));
   ASSIGN_OR_RETURN(const VarType::Type dtype, op.DataType("out_dtype"));
   const Array& table = op.Input("Table");
   if (table.dtype != dtype) {
@@ -126,7 +127,7 @@ absl::Status LookUp(OpRun& op) {
         absl::StrCat("Table is ", TypeName(table.dtype), "; want ", TypeName(dtype)));
   }
   Array out = op.Input("X");
-  const int smallest = out.dtype == VarType::INT8 ? -128 : 0;
+  const int32_t smallest = CodesOfDtype(out.dtype).smallest;
   for (double& x : out.values) x = table[static_cast<int64_t>(x) - smallest];
   out.dtype = dtype;
   op.SetOutput("Out", std::move(out));
@@ -138,11 +139,11 @@ absl::Status LookUp(OpRun& op) {
 absl::StatusOr<float> ZeroPointOf(const OpRun& op, absl::string_view attribute,
                                   VarType::Type dtype) {
   const int64_t zero_point = op.Int(attribute);
-  const int64_t smallest = dtype == VarType::INT8 ? -128 : 0;
-  if (zero_point >= smallest && zero_point <= smallest + 255) return static_cast<float>(zero_point);
+  const CodeRange codes = CodesOfDtype(dtype);
+  if (IsCode(zero_point, codes)) return static_cast<float>(zero_point);
   return absl::InvalidArgumentError(absl::StrCat(std::string(attribute), " is ", zero_point,
-                                                 "; want a code, ", smallest, " to ",
-                                                 smallest + 255));
+                                                 "; want a code, ", codes.smallest, " to ",
+                                                 codes.largest));
 }
 
 absl::Status CheckCodes(const OpRun& op, absl::string_view slot) {

@@ -6,6 +6,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "ops/code_range.h"
 #include "proto/base/status_macros.h"
 #include "proto/config/quant_spec.pb.h"
 #include "runtime/reference/array.h"
@@ -31,19 +32,16 @@ inline absl::StatusOr<float> NumberIn(const OpRun& op, absl::string_view slot) {
   return static_cast<float>((*input)[0]);
 }
 
-// The attribute bit_length. Error: it is not 1 to 16.
+// The attribute bit_length. Error: that of CheckBits, with kLeastBitsOfOps.
 inline absl::StatusOr<int> BitsOf(const OpRun& op) {
   const int64_t bits = op.Int("bit_length");
-  if (bits >= 1 && bits <= 16) return static_cast<int>(bits);
-  return absl::InvalidArgumentError(absl::StrCat("bit_length is ", bits, "; want 1 to 16"));
+  RETURN_IF_ERROR(CheckBits("bit_length", bits, kLeastBitsOfOps));
+  return static_cast<int>(bits);
 }
 
-// The attribute round_type. Error: it is neither 0 nor 1.
+// The attribute round_type. Error: that of RoundingOfType.
 inline absl::StatusOr<QuantSpec::Rounding> RoundingOf(const OpRun& op) {
-  const int64_t round_type = op.Int("round_type");
-  if (round_type == 0) return QuantSpec::HALF_TO_EVEN;
-  if (round_type == 1) return QuantSpec::HALF_AWAY_FROM_ZERO;
-  return absl::InvalidArgumentError(absl::StrCat("round_type is ", round_type, "; want 0 or 1"));
+  return RoundingOfType(static_cast<int32_t>(op.Int("round_type")));
 }
 
 }  // namespace fixpoint::reference

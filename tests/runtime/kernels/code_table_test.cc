@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "ops/code_range.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/integer_sums.h"
 
@@ -24,8 +25,8 @@ std::vector<uint8_t> Bytes(int64_t size) {
 // No two entries are equal.
 template <typename Entry>
 std::vector<Entry> Table() {
-  std::vector<Entry> table(kTableSize);
-  for (int64_t i = 0; i < kTableSize; ++i) table[i] = static_cast<Entry>(i * 101 - 128);
+  std::vector<Entry> table(kCodesInByte);
+  for (int64_t i = 0; i < kCodesInByte; ++i) table[i] = static_cast<Entry>(i * 101 - 128);
   return table;
 }
 

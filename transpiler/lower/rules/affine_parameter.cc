@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "ops/code_dtype.h"
 #include "ops/code_range.h"
 #include "ops/dims.h"
 #include "proto/base/status_macros.h"
@@ -51,8 +52,9 @@ absl::StatusOr<std::optional<AffineParameterCodes>> FindAffineParameterCodes(con
   found.row_axis = read->axis;
   ASSIGN_OR_RETURN(found.tensor, lowering.FindParameter(*found.codes));
   if (found.tensor == nullptr) return std::nullopt;
-  const bool is_unsigned = found.tensor->dtype() == VarType::UINT8 && !found.row_axis;
-  if (found.tensor->dtype() != VarType::INT8 && !is_unsigned) return std::nullopt;
+  const VarType::Type code_dtype = found.tensor->dtype();
+  const bool is_unsigned = IsUnsignedDtype(code_dtype);
+  if (!IsCodeDtype(code_dtype) || (is_unsigned && found.row_axis)) return std::nullopt;
   ASSIGN_OR_RETURN(found.steps, lowering.FindParameter(*found.scales));
   ASSIGN_OR_RETURN(const Tensor* zero_points, lowering.FindParameter(*found.zero_points));
   if (found.steps == nullptr || zero_points == nullptr) return std::nullopt;

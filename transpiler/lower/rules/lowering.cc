@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "ops/code_dtype.h"
 #include "ops/codes/declared_facts.h"
 #include "ops/codes/held_codes.h"
 #include "ops/codes/integer_reasons.h"
@@ -95,7 +96,7 @@ std::optional<ActivationCodes> Lowering::FindCodes(const Argument& input) const 
     found.zero_point = static_cast<int32_t>(*zero_point);
   }
   const VarType::TensorDesc* tensor = found.codes->variable()->tensor();
-  found.is_unsigned = tensor != nullptr && tensor->data_type() == VarType::UINT8;
+  found.is_unsigned = tensor != nullptr && IsUnsignedDtype(tensor->data_type());
   return found;
 }
 
@@ -178,8 +179,9 @@ absl::StatusOr<std::optional<ParameterCodes>> Lowering::FindParameterCodes(const
   }
   const bool are_held = CodesHeldOf(*read, /*is_never_negative=*/false).has_value();
   if (!are_held) *reason = IntegerReason::kTooManyBits;
-  if (!are_held || found.tensor == nullptr || found.tensor->dtype() != VarType::INT8 ||
-      ranges == nullptr || ranges->dtype() != VarType::FP32) {
+  if (!are_held || found.tensor == nullptr ||
+      found.tensor->dtype() != CodeDtype(/*is_unsigned=*/false) || ranges == nullptr ||
+      ranges->dtype() != VarType::FP32) {
     return std::nullopt;
   }
   RETURN_IF_ERROR(CheckRanges(*op, ranges->data<float>()));

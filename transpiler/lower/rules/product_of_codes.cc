@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ops/code_dtype.h"
 #include "ops/codes/declared_dims.h"
 #include "ops/codes/integer_reasons.h"
 #include "ops/epilogue.h"
@@ -34,7 +35,7 @@ WeightOperand OperandOf(const AffineParameterCodes& parameter) {
   WeightOperand weight;
   weight.codes = parameter.codes;
   weight.is_parameter = true;
-  weight.form.codes.is_unsigned = parameter.tensor->dtype() == VarType::UINT8;
+  weight.form.codes.is_unsigned = IsUnsignedDtype(parameter.tensor->dtype());
   weight.form.codes.channel_axis = parameter.row_axis;
   weight.form.dims = DimsOf(*parameter.tensor);
   const auto steps = parameter.steps->data<float>();

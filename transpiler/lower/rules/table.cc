@@ -21,12 +21,10 @@
 namespace fixpoint {
 namespace {
 
-constexpr int kTableSize = 256;
-
 // The float that each code stands for.
 std::vector<float> NumbersOf(const ActivationCodes& codes) {
-  std::vector<float> numbers(kTableSize);
-  for (int i = 0; i < kTableSize; ++i) {
+  std::vector<float> numbers(kCodesInByte);
+  for (int i = 0; i < kCodesInByte; ++i) {
     const auto code = static_cast<float>(CodesOfByte(codes.is_unsigned).smallest + i);
     numbers[i] = codes.zero_point ? (code - static_cast<float>(*codes.zero_point)) * codes.step()
                                   : DequantizeOne(code, codes.range, codes.largest_code);
@@ -58,12 +56,12 @@ Tensor CodesAs(absl::Span<const float> numbers, const Quantization& quantization
   for (const float number : numbers) {
     codes.push_back(static_cast<Code>(CodeOf(number, quantization)));
   }
-  return Tensor::FromValues<Code>({kTableSize}, codes);
+  return Tensor::FromValues<Code>({kCodesInByte}, codes);
 }
 
 Tensor CodesOf(absl::Span<const float> numbers, const Quantization& quantization) {
-  return quantization.type.dtype == VarType::UINT8 ? CodesAs<uint8_t>(numbers, quantization)
-                                                   : CodesAs<int8_t>(numbers, quantization);
+  return IsUnsignedDtype(quantization.type.dtype) ? CodesAs<uint8_t>(numbers, quantization)
+                                                  : CodesAs<int8_t>(numbers, quantization);
 }
 
 }  // namespace
@@ -109,7 +107,7 @@ bool GivesSameCodes(const ActivationCodes& from, const Quantization& quantizatio
     return false;
   }
   const std::vector<float> numbers = NumbersOf(from);
-  for (int i = 0; i < kTableSize; ++i) {
+  for (int i = 0; i < kCodesInByte; ++i) {
     const int32_t code = CodesOfByte(from.is_unsigned).smallest + i;
     const bool may_be = code >= -from.largest_code - 1 && code <= from.largest_code;
     if ((may_be || from.zero_point) && CodeOf(numbers[i], quantization) != code) return false;

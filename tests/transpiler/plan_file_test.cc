@@ -294,6 +294,7 @@ TEST(MergeProfile, TakesRangesOfItsVariablesAndRefusesNonsense) {
   ASSERT_TRUE(MergeProfile(profile, original, plan).ok());
   EXPECT_EQ(plan.sites[0].range->max(), 3);
   EXPECT_FALSE(plan.sites[1].range.has_value());
+  EXPECT_TRUE(Read(PlanToProto(plan), original).ok());
   entry->set_min(4);
   EXPECT_EQ(std::string(MergeProfile(profile, original, plan).message()),
             "\"x\" goes from 4 to 3; a range is finite, and min is not above max");

@@ -26,8 +26,9 @@ absl::StatusOr<Plan> PlanFromProto(const QuantPlan& plan, const Program& program
                                    const Target& target, const QuantizerTable& quantizers);
 
 // Gives the sites of a plan the ranges that a profile has for their variables; entries for other
-// variables of the program are ignored. Error (kInvalidArgument): a range that is not finite, or
-// min > max; a variable that the program does not have, or that is there twice.
+// variables of the program are ignored. A plan that ValidatePlan passes stays one, because the
+// ranges are held to what it holds them to. Error (kInvalidArgument): a range that is not finite,
+// or min > max; a variable that the program does not have, or that is there twice.
 absl::Status MergeProfile(const RangeProfile& profile, const Program& program, Plan& plan);
 
 }  // namespace fixpoint

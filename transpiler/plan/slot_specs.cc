@@ -1,6 +1,7 @@
 #include "transpiler/plan/slot_specs.h"
 
-#include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,7 @@
 #include "proto/wire/deterministic_bytes.h"
 #include "transpiler/plan/rules.h"
 #include "transpiler/plan/target.h"
-#include "transpiler/plan/unknown_quantizer.h"
+#include "transpiler/plan/validate_plan.h"
 
 namespace fixpoint {
 
@@ -66,11 +67,12 @@ std::optional<Reason> SlotSpecs::Complete(const Argument& argument, const OpSche
       if (!axis.has_value()) return Reason::kAxisUnknown;
       spec.set_axis(*axis);
     }
-    if (spec.axis() < 0 || spec.axis() >= tensor.dims_size()) {
+    const std::optional<int64_t> channels = ChannelsOf(tensor, spec);
+    if (!channels) {
       absl::StrAppend(&detail, ", axis ", spec.axis());
       return Reason::kAxisUnknown;
     }
-    if (tensor.dims(spec.axis()) <= 0) return Reason::kUnknownShape;
+    if (*channels <= 0) return Reason::kUnknownShape;
     if (quantizer != nullptr && !CheckAxis(target_, role, *quantizer, spec).ok()) {
       absl::StrAppend(&detail, ", axis ", spec.axis());
       return Reason::kAxisUnknown;
@@ -103,22 +105,15 @@ std::string SlotSpecs::QuantizersOf(QuantSpec::Granularity granularity) const {
 
 void SlotSpecs::Check(const Argument& argument, SlotRole::Role role, const QuantSpec& spec) {
   if (!checked_.insert(absl::StrCat(role, DeterministicBytes(spec))).second) return;
-  const Quantizer* quantizer = quantizers_.Find(spec.quantizer());
-  absl::Status status;
-  if (quantizer == nullptr) {
-    status = absl::InvalidArgumentError(UnknownQuantizer(spec.quantizer(), quantizers_));
-  } else {
-    status = CheckSpec(*quantizer, spec);
-    if (!status.ok() && spec.granularity() != quantizer->granularity()) {
-      status = absl::Status(status.code(), absl::StrCat(status.message(), "; want one of ",
-                                                        QuantizersOf(spec.granularity())));
-    }
-    if (status.ok()) status = CheckAbilities(target_, role, *quantizer, spec);
-  }
+  const absl::Status status = CheckQuantizer(target_, role, spec, quantizers_);
   if (status.ok()) return;
-  complaints_.emplace_back(status.code(),
-                           absl::StrCat(Describe(argument.op()), ": ", argument.slot_name(), " is ",
-                                        argument.name(), ": ", std::string(status.message())));
+  const Quantizer* const quantizer = quantizers_.Find(spec.quantizer());
+  const bool is_of_others = quantizer != nullptr && spec.granularity() != quantizer->granularity();
+  complaints_.emplace_back(
+      status.code(),
+      absl::StrCat(Describe(argument.op()), ": ", argument.slot_name(), " is ", argument.name(),
+                   ": ", std::string(status.message()), is_of_others ? "; want one of " : "",
+                   is_of_others ? QuantizersOf(spec.granularity()) : ""));
 }
 
 void SlotSpecs::ComplainOfChannels(const Argument& argument, const QuantSpec& spec) {
@@ -133,7 +128,7 @@ void SlotSpecs::ComplainOfChannels(const Argument& argument, const QuantSpec& sp
 
 void SlotSpecs::CheckShared(const Argument& first, const QuantSpec& first_spec,
                             const Argument& other, const QuantSpec& other_spec, const Op& op) {
-  if (DeterministicBytes(first_spec) == DeterministicBytes(other_spec)) return;
+  if (MayShareScale(first_spec, other_spec)) return;
   complaints_.push_back(absl::InvalidArgumentError(absl::StrCat(
       Describe(op), ": ", first.slot_name(), " (", first.name(), ") and ", other.slot_name(), " (",
       other.name(), ") share one scale, and are to be quantized in two ways; want one spec")));

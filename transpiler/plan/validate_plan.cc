@@ -78,7 +78,7 @@ void CheckReaders(const Plan& plan, const GradientLinks& links, Complaints& comp
       for (const Argument* repeat : links.RepeatsOf(*argument)) wanted.insert(repeat);
       if (site.shared_scale.empty()) continue;
       const Group& group = sharing.try_emplace(site.shared_scale, Group{&op, i}).first->second;
-      if (DeterministicBytes(plan.sites[group.site].spec) != DeterministicBytes(site.spec)) {
+      if (!MayShareScale(plan.sites[group.site].spec, site.spec)) {
         complaints.Add(place, ": its spec is not that of site ", group.site,
                        ", which shares its scale \"", site.shared_scale, "\"");
       }
@@ -168,8 +168,8 @@ absl::Status CheckBias(const Site& site, const IntegerBias& biases) {
   return absl::OkStatus();
 }
 
-// Whether the value of a site has the type, and the spec the fields, that its quantizer needs.
-absl::Status CheckSite(const Site& site, const QuantizerTable& quantizers) {
+// Whether the value of a site has the type, and the spec the fields, that a quantizer needs.
+absl::Status CheckSite(const Site& site) {
   const Variable& variable = site.value->variable();
   const auto wrong = [&variable](const auto&... parts) {
     return absl::InvalidArgumentError(absl::StrCat("\"", variable.name(), "\": ", parts...));
@@ -181,8 +181,6 @@ absl::Status CheckSite(const Site& site, const QuantizerTable& quantizers) {
     return wrong("it is not a tensor of type FP32");
   }
   if (!spec.has_quantizer()) return wrong("spec.quantizer is missing");
-  const Quantizer* quantizer = quantizers.Find(spec.quantizer());
-  if (quantizer == nullptr) return wrong(UnknownQuantizer(spec.quantizer(), quantizers));
   if (!spec.has_bits()) return wrong("spec.bits is missing");
   if (!spec.has_granularity()) return wrong("spec.granularity is missing");
   if (!spec.has_scheme()) return wrong("spec.scheme is missing");
@@ -193,17 +191,13 @@ absl::Status CheckSite(const Site& site, const QuantizerTable& quantizers) {
   }
   if (spec.granularity() == QuantSpec::PER_CHANNEL) {
     const VarType::TensorDesc& tensor = *variable.tensor();
-    if (!spec.has_axis() || spec.axis() < 0 || spec.axis() >= tensor.dims_size() ||
-        tensor.dims(spec.axis()) <= 0) {
+    if (!spec.has_axis() || ChannelsOf(tensor, spec).value_or(0) <= 0) {
       return wrong("spec.axis is ", spec.has_axis() ? absl::StrCat(spec.axis()) : "missing",
                    "; want an axis of ", tensor.dims_size(), " whose extent is known");
     }
   }
   if (site.range.has_value()) {
     RETURN_IF_ERROR(CheckRange(variable.name(), site.range->min(), site.range->max()));
-  }
-  if (absl::Status status = CheckSpec(*quantizer, spec); !status.ok()) {
-    return wrong(std::string(status.message()));
   }
   return absl::OkStatus();
 }
@@ -220,6 +214,25 @@ absl::Status CheckObserver(const Site& site, const Quantizer& quantizer, Era pro
 }
 
 }  // namespace
+
+absl::Status CheckQuantizer(const Target& target, SlotRole::Role role, const QuantSpec& spec,
+                            const QuantizerTable& quantizers) {
+  const Quantizer* const quantizer = quantizers.Find(spec.quantizer());
+  if (quantizer == nullptr) {
+    return absl::InvalidArgumentError(UnknownQuantizer(spec.quantizer(), quantizers));
+  }
+  RETURN_IF_ERROR(CheckSpec(*quantizer, spec));
+  return CheckAbilities(target, role, *quantizer, spec);
+}
+
+std::optional<int64_t> ChannelsOf(const VarType::TensorDesc& tensor, const QuantSpec& spec) {
+  if (spec.axis() < 0 || spec.axis() >= tensor.dims_size()) return std::nullopt;
+  return tensor.dims(spec.axis());
+}
+
+bool MayShareScale(const QuantSpec& a, const QuantSpec& b) {
+  return DeterministicBytes(a) == DeterministicBytes(b);
+}
 
 absl::Status CheckRange(absl::string_view variable, float min, float max) {
   if (std::isfinite(min) && std::isfinite(max) && min <= max) return absl::OkStatus();
@@ -246,7 +259,7 @@ absl::Status ValidatePlan(const Plan& plan, const Program& program, const Gradie
   Parameters parameters;
   for (const Site& site : plan.sites) {
     if (site.role == SlotRole::BIAS) continue;
-    RETURN_IF_ERROR(CheckSite(site, quantizers));
+    RETURN_IF_ERROR(CheckSite(site));
     // The result of a computation on a parameter, such as a cast, may be an observed output.
     const bool is_weight = parameters.IsWeight(*site.value);
     const bool is_parameter = is_weight && site.value->op() == nullptr;
@@ -255,9 +268,11 @@ absl::Status ValidatePlan(const Plan& plan, const Program& program, const Gradie
           "\"", site.value->variable().name(), "\": role ", SlotRole::Role_Name(site.role),
           "; want WEIGHT of a parameter, and of nothing else"));
     }
-    const Quantizer& quantizer = *quantizers.Find(site.spec.quantizer());
-    absl::Status status = CheckAbilities(target, site.role, quantizer, site.spec);
-    if (status.ok()) status = CheckObserver(site, quantizer, EraOf(program), EraOf(target));
+    absl::Status status = CheckQuantizer(target, site.role, site.spec, quantizers);
+    if (status.ok()) {
+      const Quantizer& quantizer = *quantizers.Find(site.spec.quantizer());
+      status = CheckObserver(site, quantizer, EraOf(program), EraOf(target));
+    }
     if (!status.ok()) {
       return absl::Status(status.code(), absl::StrCat("\"", site.value->variable().name(),
                                                       "\": ", std::string(status.message())));

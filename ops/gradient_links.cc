@@ -1,44 +1,14 @@
 #include "ops/gradient_links.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "ops/gradient_slots.h"
 #include "ops/op_schema.h"
 
 namespace fixpoint {
-namespace {
-
-// "y" for "y@GRAD" and for "y@GRAD@RENAME@block0@1".
-absl::string_view WithoutGradientSuffix(absl::string_view name) {
-  const size_t suffix = name.find(kGradientSuffix);
-  return suffix == absl::string_view::npos ? name : name.substr(0, suffix);
-}
-
-// Whether an op has one of the slots twice.
-bool HasTwice(const Op& gradient, const std::vector<RepeatedSlot>& slots) {
-  const auto& inputs = gradient.desc().inputs();
-  for (auto input = inputs.begin(); input != inputs.end(); ++input) {
-    const auto is_same = [input](const OpDesc::Var& other) {
-      return other.arguments_size() > 0 && other.parameter() == input->parameter();
-    };
-    if (input->arguments_size() == 0 || std::none_of(std::next(input), inputs.end(), is_same)) {
-      continue;
-    }
-    if (std::any_of(slots.begin(), slots.end(), [input](const RepeatedSlot& slot) {
-          return slot.name == input->parameter();
-        })) {
-      return true;
-    }
-  }
-  return false;
-}
-
-}  // namespace
 
 GradientLinks::GradientLinks(const Program& program,
                              const absl::flat_hash_set<std::string>& forward_types,
@@ -130,17 +100,14 @@ void GradientLinks::FindRecomputed(const Program& program, OpTypes& types) {
 void GradientLinks::Link(const Op& gradient, const std::string& forward_type) {
   const GradientMatcher::SlotMask repeated = matcher_.Repeated(gradient);
   if (repeated == 0) return;
-  const GradientMatcher::Ops* const alike =
-      HasTwice(gradient, matcher_.SlotsOf(gradient)) ? nullptr : matcher_.Find(gradient, repeated);
+  const GradientMatcher::Ops* const alike = matcher_.FindAlike(gradient, repeated);
   if (alike == nullptr) {
     malformed_.try_emplace(forward_type, &gradient);
     return;
   }
   // Optimizer ops are never rewired, even with a gradient op's type.
-  const Op* found = nullptr;
-  if ((gradient.role() & kOptimize) == 0 && !alike->empty()) {
-    found = alike->size() == 1 ? alike->front() : FindByOutput(gradient, *alike);
-  }
+  const Op* const found =
+      (gradient.role() & kOptimize) == 0 ? matcher_.ForwardAmong(*alike, gradient) : nullptr;
   if (found != nullptr) {
     gradients_[found].push_back(&gradient);
   } else {
@@ -166,30 +133,6 @@ void GradientLinks::NoteUncertain(const Op& gradient, const std::string& forward
         {forward_type, std::string(slot), std::string(WithoutGradientSuffix(argument->name()))},
         &gradient);
   }
-}
-
-const Op* GradientLinks::FindByOutput(const Op& gradient, const GradientMatcher::Ops& alike) {
-  ByOutput& by_output = alike_by_output_[&alike];
-  if (by_output.empty()) {
-    for (const Op* op : alike) {
-      for (const Argument* output : op->outputs()) {
-        by_output[{output->slot_name(), output->index(), output->name()}].push_back(op);
-      }
-    }
-  }
-  const Op* found = nullptr;
-  for (const Argument* argument : gradient.inputs()) {
-    const absl::string_view slot = argument->slot_name();
-    if (!absl::EndsWith(slot, kGradientSuffix)) continue;
-    const auto ops = by_output.find({absl::StripSuffix(slot, kGradientSuffix), argument->index(),
-                                     WithoutGradientSuffix(argument->name())});
-    if (ops == by_output.end()) continue;
-    for (const Op* op : ops->second) {
-      if (found != nullptr && op != found) return nullptr;
-      found = op;
-    }
-  }
-  return found;
 }
 
 absl::Span<const Op* const> GradientLinks::GradientsOf(const Op& forward) const {

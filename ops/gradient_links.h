@@ -1,9 +1,8 @@
 // Which gradient op belongs to which forward op.
 //
 // A gradient op belongs to the forward op whose slots hold the values that it repeats
-// (gradient_slots.h); names alone would follow a variable through its in-place writes. If several
-// forward ops have the same values, the output whose gradient it reads decides. Ops that run blocks
-// have no links: theirs are between the ops of the blocks.
+// (GradientMatcher::ForwardOf); names alone would follow a variable through its in-place writes.
+// Ops that run blocks have no links: theirs are between the ops of the blocks.
 
 #ifndef FIXPOINT_OPS_GRADIENT_LINKS_H_
 #define FIXPOINT_OPS_GRADIENT_LINKS_H_
@@ -42,9 +41,6 @@ class GradientLinks {
   bool has_gradients() const { return has_gradients_; }
 
  private:
-  // By slot, index and name of an output.
-  using ByOutput = absl::flat_hash_map<std::tuple<absl::string_view, int, absl::string_view>,
-                                       std::vector<const Op*>>;
   // Gradient ops of one type that repeat the same slots, and belong to no forward op for certain:
   // by the variables that they repeat.
   struct Uncertain {
@@ -57,14 +53,9 @@ class GradientLinks {
   void NoteUncertain(const Op& gradient, const std::string& forward_type);
   // Finds the forward ops that ops of the backward part recompute.
   void FindRecomputed(const Program& program, OpTypes& types);
-  // The one of ops with the same values whose output's gradient the op reads; null if there is no
-  // such one, or not one alone.
-  const Op* FindByOutput(const Op& gradient, const GradientMatcher::Ops& alike);
 
   GradientMatcher matcher_;
   absl::flat_hash_map<const Op*, std::vector<const Op*>> gradients_;
-  // The outputs of forward ops that have the same values.
-  absl::flat_hash_map<const GradientMatcher::Ops*, ByOutput> alike_by_output_;
   // By forward type.
   absl::flat_hash_map<std::string, std::vector<Uncertain>> uncertain_;
   // Such gradient ops by forward type and the output whose gradient they read, with its slot.

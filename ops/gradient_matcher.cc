@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 
+#include "absl/strings/match.h"
+#include "absl/strings/strip.h"
 #include "ops/forward_ops.h"
+#include "ops/op_schema.h"
 
 namespace fixpoint {
 namespace {
@@ -16,6 +20,25 @@ constexpr size_t kMostSlots = 64;
 
 // Stands for kEmptyArgument; null ends a slot.
 constexpr char kNothing = 0;
+
+// Whether an op has one of the slots twice.
+bool HasTwice(const Op& gradient, const std::vector<RepeatedSlot>& slots) {
+  const auto& inputs = gradient.desc().inputs();
+  for (auto input = inputs.begin(); input != inputs.end(); ++input) {
+    const auto is_same = [input](const OpDesc::Var& other) {
+      return other.arguments_size() > 0 && other.parameter() == input->parameter();
+    };
+    if (input->arguments_size() == 0 || std::none_of(std::next(input), inputs.end(), is_same)) {
+      continue;
+    }
+    if (std::any_of(slots.begin(), slots.end(), [input](const RepeatedSlot& slot) {
+          return slot.name == input->parameter();
+        })) {
+      return true;
+    }
+  }
+  return false;
+}
 
 // Whether an op reads the variable, which it writes.
 bool Updates(const Op& op, const Variable* written) {
@@ -85,8 +108,12 @@ const void* GradientMatcher::IdentityOf(const Argument& argument, const Repeated
       (identity == Identity::kValueOrVariableOfSubBlock && is_in_sub_block)) {
     return variable;
   }
-  const auto other = stands_for_.find(argument.value());
-  return other == stands_for_.end() ? argument.value() : other->second;
+  return StandIn(argument.value());
+}
+
+const Value* GradientMatcher::StandIn(const Value* value) const {
+  const auto other = stands_for_.find(value);
+  return other == stands_for_.end() ? value : other->second;
 }
 
 template <typename Get>
@@ -132,13 +159,39 @@ const GradientMatcher::Ops* GradientMatcher::Find(const Op& gradient, SlotMask m
   return found == index->end() ? none : &found->second;
 }
 
+// The op whose output's gradient is read; null if there is none, or more than one.
+const Op* GradientMatcher::FindByOutput(const Op& gradient, const Ops& alike) const {
+  ByOutput& by_output = alike_by_output_[&alike];
+  if (by_output.empty()) {
+    for (const Op* op : alike) {
+      for (const Argument* output : op->outputs()) {
+        by_output[{output->slot_name(), output->index(), output->name()}].push_back(op);
+      }
+    }
+  }
+  const Op* found = nullptr;
+  for (const Argument* argument : gradient.inputs()) {
+    const absl::string_view slot = argument->slot_name();
+    if (!absl::EndsWith(slot, kGradientSuffix)) continue;
+    const auto ops = by_output.find({absl::StripSuffix(slot, kGradientSuffix), argument->index(),
+                                     WithoutGradientSuffix(argument->name())});
+    if (ops == by_output.end()) continue;
+    for (const Op* op : ops->second) {
+      if (found != nullptr && op != found) return nullptr;
+      found = op;
+    }
+  }
+  return found;
+}
+
 bool GradientMatcher::ReadsResultsOf(const Op& forward, const Op& gradient) const {
   for (const RepeatedSlot& slot : SlotsOf(gradient)) {
     if (!slot.source_is_output) continue;
     const auto written = SourceOf(slot, forward);
     const auto read = gradient.Inputs(slot.name);
     for (size_t i = 0; i < std::min(read.size(), written.size()); ++i) {
-      if (read[i]->value() != written[i]->value() && !Updates(forward, written[i]->variable())) {
+      if (StandIn(read[i]->value()) != StandIn(written[i]->value()) &&
+          !Updates(forward, written[i]->variable())) {
         return false;
       }
     }
@@ -146,17 +199,20 @@ bool GradientMatcher::ReadsResultsOf(const Op& forward, const Op& gradient) cons
   return true;
 }
 
+const GradientMatcher::Ops* GradientMatcher::FindAlike(const Op& gradient, SlotMask mask) const {
+  return HasTwice(gradient, SlotsOf(gradient)) ? nullptr : Find(gradient, mask);
+}
+
+const Op* GradientMatcher::ForwardAmong(const Ops& alike, const Op& gradient) const {
+  if (alike.empty()) return nullptr;
+  const Op* const found = alike.size() == 1 ? alike.front() : FindByOutput(gradient, alike);
+  return found != nullptr && ReadsResultsOf(*found, gradient) ? found : nullptr;
+}
+
 const Op* GradientMatcher::ForwardOf(const Op& gradient) const {
   const SlotMask repeated = Repeated(gradient);
-  const Ops* const alike = repeated == 0 ? nullptr : Find(gradient, repeated);
-  if (alike == nullptr) return nullptr;
-  const Op* found = nullptr;
-  for (const Op* forward : *alike) {
-    if (!ReadsResultsOf(*forward, gradient)) continue;
-    if (found != nullptr) return nullptr;
-    found = forward;
-  }
-  return found;
+  const Ops* const alike = repeated == 0 ? nullptr : FindAlike(gradient, repeated);
+  return alike != nullptr ? ForwardAmong(*alike, gradient) : nullptr;
 }
 
 }  // namespace fixpoint

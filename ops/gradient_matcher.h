@@ -1,4 +1,4 @@
-// Finds the forward ops of which a gradient op repeats the values.
+// Finds the forward ops of which a gradient op repeats the values, and the one that it belongs to.
 
 #ifndef FIXPOINT_OPS_GRADIENT_MATCHER_H_
 #define FIXPOINT_OPS_GRADIENT_MATCHER_H_
@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -56,10 +57,17 @@ class GradientMatcher {
   // up: real programs have one or two.
   const Ops* Find(const Op& gradient, SlotMask mask) const;
 
-  // The forward op of which the gradient op repeats values in all slots that repeat any; null if
-  // there is none or more than one, or if a result of it was written again before the gradient op
-  // reads it, unless that is state that the forward op updates in place.
+  // The same, but null also if the gradient op has one of its slots twice: it may then belong to
+  // any op of its forward type.
+  const Ops* FindAlike(const Op& gradient, SlotMask mask) const;
+
+  // The forward op that the gradient op belongs to: the one of which it repeats values in all slots
+  // that repeat any; if there are several, the one whose output's gradient it reads. Null if there
+  // is no such op, if several are left, or if a result of it was written again before the gradient
+  // op reads it, unless that is state that the forward op updates in place.
   const Op* ForwardOf(const Op& gradient) const;
+  // The same among the ops that FindAlike found for all those slots.
+  const Op* ForwardAmong(const Ops& alike, const Op& gradient) const;
 
   // What the gradient op has in these slots, and what `forward` has there for it to repeat.
   Key KeyOfGradient(const Op& gradient, SlotMask mask, Identity identity) const;
@@ -72,6 +80,8 @@ class GradientMatcher {
 
  private:
   using Index = absl::flat_hash_map<Key, Ops>;
+  // The outputs of forward ops, by slot, index and name.
+  using ByOutput = absl::flat_hash_map<std::tuple<absl::string_view, int, absl::string_view>, Ops>;
   // The gradient ops of one type.
   struct Form {
     const std::vector<const Op*>* forward = nullptr;
@@ -80,7 +90,10 @@ class GradientMatcher {
   };
 
   Form& FormOf(const Op& gradient) const;
+  const Op* FindByOutput(const Op& gradient, const Ops& alike) const;
   bool ReadsResultsOf(const Op& forward, const Op& gradient) const;
+  // A value, or the one that it stands for.
+  const Value* StandIn(const Value* value) const;
   const void* IdentityOf(const Argument& argument, const RepeatedSlot& slot,
                          Identity identity) const;
   template <typename Get>
@@ -91,7 +104,9 @@ class GradientMatcher {
   const StandsFor stands_for_;
   // By type_id.
   std::vector<std::vector<const Op*>> forward_ops_;
-  mutable std::vector<std::unique_ptr<Form>> forms_;  // filled when they are asked for
+  // Filled when they are asked for.
+  mutable std::vector<std::unique_ptr<Form>> forms_;
+  mutable absl::flat_hash_map<const Ops*, ByOutput> alike_by_output_;
 };
 
 }  // namespace fixpoint

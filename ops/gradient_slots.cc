@@ -53,4 +53,8 @@ absl::Span<const Argument* const> SourceOf(const RepeatedSlot& slot, const Op& f
   return slot.source_is_output ? forward.Outputs(slot.source) : forward.Inputs(slot.source);
 }
 
+absl::string_view WithoutGradientSuffix(absl::string_view gradient) {
+  return gradient.substr(0, gradient.find(kGradientSuffix));
+}
+
 }  // namespace fixpoint

@@ -37,6 +37,10 @@ struct RepeatedSlot {
 std::vector<RepeatedSlot> RepeatedSlots(absl::string_view gradient_type, const OpDesc& forward,
                                         Era era);
 
+// The variable of whose gradient this is the name: "y" for "y@GRAD" and for
+// "y@GRAD@RENAME@block0@1", one of several that are summed up.
+absl::string_view WithoutGradientSuffix(absl::string_view gradient);
+
 // What the slot of a gradient op has to repeat of its forward op.
 absl::Span<const Argument* const> SourceOf(const RepeatedSlot& slot, const Op& forward);
 

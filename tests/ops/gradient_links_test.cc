@@ -180,12 +180,22 @@ TEST(GradientLinks, OfAnOpWithASlotTwiceAreUncertainForAllOpsOfItsType) {
             &OpAt(program, 1));
 }
 
-// The position of the forward op of the last op, among all ops of block 0; -1 if there is none.
+// The position of the forward op of the last op, among all ops of block 0, which is the one that
+// GradientLinks have; -1 if there is none.
 int ForwardOfLast(absl::string_view text) {
   const Program program = ParsedProgram(text);
   GradientMatcher matcher(EraOf(program));
-  for (const Op& op : program.block(0).ops()) matcher.AddForward(op);
-  const Op* forward = matcher.ForwardOf(*program.block(0).last_op());
+  const GradientLinks links(program, {"batch_norm", "mul", "pool2d", "relu"});
+  const Op& last = *program.block(0).last_op();
+  const Op* linked = nullptr;
+  for (const Op& op : program.block(0).ops()) {
+    matcher.AddForward(op);
+    for (const Op* gradient : links.GradientsOf(op)) {
+      if (gradient == &last) linked = &op;
+    }
+  }
+  const Op* forward = matcher.ForwardOf(last);
+  EXPECT_EQ(linked, forward) << text;
   return forward != nullptr ? forward->Index() : -1;
 }
 
@@ -204,7 +214,28 @@ TEST(ForwardOf, IsNoneOfSeveral) {
                           "mul(X=x, Y=w) -> (Out=b)\n"
                           "mul_grad(X=x, Y=w, Out@GRAD=g) -> (X@GRAD=h)\n"),
             -1);
+  EXPECT_EQ(ForwardOfLast("mul(X=x, Y=w) -> (Out=a)\n"
+                          "mul(X=x, Y=w) -> (Out=a)\n"
+                          "mul_grad(X=x, Y=w, Out@GRAD=a@GRAD) -> (X@GRAD=h)\n"),
+            -1);
   EXPECT_EQ(ForwardOfLast("mul(X=x, Y=w) -> (Out=a)\n"), -1);
+}
+
+TEST(ForwardOf, IsOfSeveralTheOneWhoseOutputsGradientIsRead) {
+  EXPECT_EQ(ForwardOfLast("mul(X=x, Y=w) -> (Out=a)\n"
+                          "mul(X=x, Y=w) -> (Out=b)\n"
+                          "mul_grad(X=x, Y=w, Out@GRAD=b@GRAD) -> (X@GRAD=h)\n"),
+            1);
+  EXPECT_EQ(ForwardOfLast("mul(X=x, Y=w) -> (Out=a)\n"
+                          "mul(X=x, Y=w) -> (Out=b)\n"
+                          "mul_grad(X=x, Y=w, Out@GRAD=a@GRAD@RENAME@block0@1) -> (X@GRAD=h)\n"),
+            0);
+}
+
+TEST(ForwardOf, IsNoneOfAnOpWithASlotTwice) {
+  EXPECT_EQ(ForwardOfLast("mul(X=x, Y=w) -> (Out=a)\n"
+                          "mul_grad(X=x, X=x, Y=w, Out@GRAD=a@GRAD) -> (X@GRAD=h)\n"),
+            -1);
 }
 
 // Unlike state, which its op updates in place.

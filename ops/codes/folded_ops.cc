@@ -148,6 +148,8 @@ bool IsOfChannels(DimsView addend, int64_t axis, Dims dims, int channel_axis) {
   return placed.ok() && *placed == dims;
 }
 
+const Op& ProductOfSum(const Op& a, const Op& b) { return a.IsBefore(b) ? b : a; }
+
 FoldOrReason DecideFold(const Op& op, const ProductResult& result, const RunFacts& facts) {
   const OpTraits& traits = TraitsOf(op);
   if (!traits.sum && !traits.stage) return IntegerReason::kNotAfterProduct;

@@ -47,6 +47,10 @@ struct FoldedOp {
 // Whether an addend at `axis` of a result with such dims has one element for each of its channels.
 bool IsOfChannels(DimsView addend, int64_t axis, Dims dims, int channel_axis);
 
+// Of two products of a block whose results a sum adds, the one that it is folded into: the later
+// one, because the other's result is there when it runs.
+const Op& ProductOfSum(const Op& a, const Op& b);
+
 // How the only reader of a product's result is folded into the product, or why it is not. Linear in
 // the ops that follow it up to the next quantize ops (ops/value_flow.h).
 using FoldOrReason = std::variant<FoldedOp, IntegerReason>;

@@ -277,7 +277,7 @@ std::optional<Target::QuantizedOp> Planner::EntryOfShortcut(const Op& op,
   slot.set_role(SlotRole::ACTIVATION);
   if (const auto site = first_site_of_.find(shortcut->value()); site != first_site_of_.end()) {
     *of_shortcut.mutable_activations() = plan_.sites[site->second].spec;
-  } else if (!shortcuts_.IsResult(*shortcut)) {
+  } else if (shortcuts_.ProductOf(*shortcut) == nullptr) {
     decision.detail = absl::StrCat(shortcut->slot_name(), " is ", shortcut->name(),
                                    ", which no other op reads quantized");
     return std::nullopt;

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "ops/codes/folded_ops.h"
 #include "ops/equal_shapes.h"
 #include "ops/op_form.h"
 #include "ops/op_traits.h"
@@ -31,15 +32,15 @@ const Argument* Shortcuts::InputOf(const Op& op) {
   return is_parameter ? op.Input(traits.sum->x) : nullptr;
 }
 
-bool Shortcuts::IsResult(const Argument& input) {
+const Op* Shortcuts::ProductOf(const Argument& input) {
   const Argument* at = &input;
   while (at != nullptr && at->value() != nullptr && facts_.OnlyReader(*at->value()) == &at->op()) {
     const Op& op = *at->value()->op();
-    if (&op.block() != &input.op().block()) return false;
-    if (products_.contains(&op)) return true;
+    if (&op.block() != &input.op().block()) return nullptr;
+    if (products_.contains(&op)) return &op;
     at = InputOf(op);
   }
-  return false;
+  return nullptr;
 }
 
 const Argument* Shortcuts::Find(const Op& sum, std::string& detail) {
@@ -50,15 +51,15 @@ const Argument* Shortcuts::Find(const Op& sum, std::string& detail) {
     detail = "X and Y are not known to be of one shape";
     return nullptr;
   }
-  const bool x_is_result = IsResult(*x);
-  const bool y_is_result = IsResult(*y);
-  if (!x_is_result && !y_is_result) {
+  const Op* const product_of_x = ProductOf(*x);
+  const Op* const product_of_y = ProductOf(*y);
+  if (product_of_x == nullptr && product_of_y == nullptr) {
     detail = "neither input is the result of a quantized product that nothing else reads";
     return nullptr;
   }
-  if (!x_is_result) return x;
-  if (!y_is_result) return y;
-  return x->value()->op()->IsBefore(*y->value()->op()) ? x : y;
+  if (product_of_x == nullptr) return x;
+  if (product_of_y == nullptr) return y;
+  return &ProductOfSum(*product_of_x, *product_of_y) == product_of_x ? y : x;
 }
 
 }  // namespace fixpoint

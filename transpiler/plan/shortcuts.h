@@ -25,13 +25,13 @@ class Shortcuts {
   void AddProduct(const Op& op) { products_.insert(&op); }
 
   // The shortcut of a sum of two tensors of one shape: the other input is a product's result, which
-  // nothing else reads. If both are, it is the one written first. Null, with the reason in
-  // `detail`, if there is none. REQUIRES: the sum has X and Y, and the products before it were
-  // added.
+  // nothing else reads. If both are, the sum is folded into one of them (ProductOfSum,
+  // ops/codes/folded_ops.h), and the other is the shortcut. Null, with the reason in `detail`, if
+  // there is none. REQUIRES: the sum has X and Y, and the products before it were added.
   const Argument* Find(const Op& sum, std::string& detail);
-  // Whether a product's result reaches an input, and nothing else, through a bias, a batch norm and
-  // an activation.
-  bool IsResult(const Argument& input);
+  // The product whose result reaches an input, and nothing else, through a bias, a batch norm and
+  // an activation; null if there is none.
+  const Op* ProductOf(const Argument& input);
 
  private:
   // The input that an op adds to, normalizes or activates, if an epilogue can do that.

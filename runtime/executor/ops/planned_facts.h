@@ -26,7 +26,8 @@ class PlannedFacts final : public RunFacts {
       : op_(op), sums_(sums) {}
 
   Era era() const override { return op_.era(); }
-  // Nothing of what is computed after the op.
+  // Nothing of what is computed after the op: so a sum of two results is folded into the later
+  // product (ProductOfSum).
   std::optional<KnownType> TypeOf(const Value& value) const override;
   bool IsKept(const Value& value) const override { return op_.demand().IsKept(value); }
   const Op* OnlyReader(const Value& value) const override { return op_.demand().OnlyReader(value); }

@@ -68,13 +68,12 @@ class SumRule final : public LoweringRule {
     if (x == nullptr || y == nullptr || op.Output(sum.output) == nullptr) {
       return IntegerReason::kAttributes;
     }
-    // If both inputs are products, the later one takes up the sum.
-    const Op* product = lowering.FindOpenProduct(*y);
     const Op* const product_of_x = lowering.FindOpenProduct(*x);
-    bool is_x = product == nullptr;
-    if (product_of_x != nullptr && product != nullptr) is_x = product->IsBefore(*product_of_x);
-    if (is_x) product = product_of_x;
+    const Op* const product_of_y = lowering.FindOpenProduct(*y);
+    const Op* product = product_of_x != nullptr ? product_of_x : product_of_y;
     if (product == nullptr) return AddCodes(op, IntegerReason::kNotAfterProduct, lowering);
+    if (product_of_y != nullptr) product = &ProductOfSum(*product, *product_of_y);
+    const bool is_x = product == product_of_x;
     return TakeUp(op, *product, is_x ? *x : *y, is_x ? *y : *x, lowering);
   }
 

@@ -34,7 +34,6 @@
 #include "ops/op_schema.h"
 #include "ops/op_traits.h"
 #include "ops/quant_math.h"
-#include "ops/window.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/attributes.h"
 #include "proto/program/op_builder.h"
@@ -227,24 +226,19 @@ class ProductDequantizer {
     dequantize.Input("Scales", weight.scale)
         .Attr(MakeIntAttr("quant_axis", weight.axis))
         .Attr(MakeIntsAttr("quant_bits", {weight.bits, activation.bits}));
-    const std::optional<ProductTrait>& product = schema.traits().product;
-    if (!product) return std::nullopt;
-    int output_axis = 1;
-    if (product->gives_images()) {
-      // A grouped transposed convolution has fewer scales than output channels.
-      const std::optional<OpAttributes> attributes = OpAttributes::Of(op.desc(), era);
-      if (!attributes || IsChannelsLast(attributes->String("data_format")) ||
-          (weight.axis == 1 && attributes->Int("groups") != 1)) {
+    const ProductTrait& product = *schema.traits().product;
+    const OpAttributes attributes(op, schema, era);
+    const VarType::TensorDesc* output = op.Output(product.output)->variable()->tensor();
+    const int rank = output != nullptr ? output->dims_size() : 0;
+    if (slot != product.weight || (!product.gives_images() && rank < 2)) return std::nullopt;
+    const int output_axis = product.ChannelAxis(attributes, rank);
+    if (product.gives_images()) {
+      // The op looks for the channels of images where NCHW has them, and a grouped transposed
+      // convolution has fewer scales than output channels.
+      const bool is_transposed = product.form == ProductTrait::Form::kTransposedConvolution;
+      if (output_axis != 1 || (is_transposed && attributes.Int("groups") != 1)) {
         return std::nullopt;
       }
-    } else {
-      const VarType::TensorDesc* output = op.Output(product->output)->variable()->tensor();
-      // A bias of its own is no sum of codes.
-      if (slot != product->weight || !product->bias.empty() || output == nullptr ||
-          output->dims_size() < 2) {
-        return std::nullopt;
-      }
-      output_axis = output->dims_size() - 1;
     }
     return dequantize.Input("Scales", activation.scale)
         .Attr(MakeIntAttr("x_num_col_dims", output_axis))

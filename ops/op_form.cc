@@ -141,8 +141,7 @@ absl::Status CheckAttributes(const OpDesc& op, const OpSchema& schema, Era era) 
 
 // An attribute that every op may carry, or its default.
 const OpDesc::Attr& CommonAttr(const OpDesc& op, absl::string_view name) {
-  const OpDesc::Attr* const found = FindAttr(op, name);
-  return found != nullptr ? *found : *CHECK_NOTNULL(FindCommonAttr(name))->default_value;
+  return *CHECK_NOTNULL(Effective(op, *CHECK_NOTNULL(FindCommonAttr(name))));
 }
 
 }  // namespace

@@ -187,6 +187,14 @@ OpSchemaBuilder& DefineTransposedWindow(OpSchemaBuilder& op) {
   return op.Attr("output_size", Ints({})).Attr("output_padding", Ints({}), Eras::kPaddle2);
 }
 
+// The activation that the reference's passes fold into an op (ops/fused_work.h).
+OpSchemaBuilder& DefineFusedActivation(OpSchemaBuilder& op, Eras eras = Eras::kAll) {
+  return op.Attr("fuse_relu", Bool(false), eras)
+      .Attr("fuse_activation", String(""), eras)
+      .Attr("fuse_alpha", Float(0), eras)
+      .Attr("fuse_beta", Float(0), eras);
+}
+
 OpSchemaBuilder& DefineConvolution(OpList& ops, absl::string_view type) {
   OpSchemaBuilder& op =
       ops.Define(absl::StrCat(type, "(Input, Filter, Bias?@1, ResidualData?@1) -> (Output)"));
@@ -215,11 +223,11 @@ OpSchemaBuilder& DefineTransposed(OpList& ops, absl::string_view type) {
   OpSchemaBuilder& op = ops.Define(absl::StrCat(type, "(Input, Filter, Bias?) -> (Output)"));
   ProductTrait product = ProductOfForm(ProductTrait::Form::kTransposedConvolution, "");
   product.own_work = TransposedWork;
-  return DefineTransposedWindow(op)
+  DefineTransposedWindow(op)
       .Product(std::move(product))
-      .Hints(
-          "is_test, use_mkldnn, workspace_size_MB, fuse_relu, fuse_activation, fuse_alpha, "
-          "fuse_beta, force_fp32_output@2, mkldnn_data_type@2")
+      .Hints("is_test, use_mkldnn, workspace_size_MB");
+  return DefineFusedActivation(op)
+      .Hints("force_fp32_output@2, mkldnn_data_type@2")
       .Infer(InferConv2dTranspose)
       .QuantizableInput("Input", SlotRole::ACTIVATION)
       .QuantizableInput("Filter", SlotRole::WEIGHT)
@@ -234,22 +242,22 @@ OpSchemaBuilder& DefineTransposed(OpList& ops, absl::string_view type) {
 
 std::vector<OpSchema> ConvolutionOps() {
   OpList ops;
-  DefineConvolution(ops, "conv2d")
-      .Doc("Cross-correlation of Input [N,C,H,W] (or [N,H,W,C]) with Filter [O,C/groups,h,w].")
+  OpSchemaBuilder& conv2d = DefineConvolution(ops, "conv2d");
+  conv2d.Doc("Cross-correlation of Input [N,C,H,W] (or [N,H,W,C]) with Filter [O,C/groups,h,w].")
       .Attr("use_cudnn", Bool(false), Eras::kFluid)
       .Attr("use_cudnn", Bool(true), Eras::kPaddle2)
       .Attr("fuse_relu_before_depthwise_conv", Bool(false), Eras::kFluid)
-      .Hints(
-          "use_quantizer@1, fuse_relu@1, fuse_activation@1, fuse_alpha@1, fuse_beta@1, "
-          "fuse_residual_connection@1, Scale_in@1, Scale_out@1, Scale_in_eltwise@1, "
-          "Scale_weights@1");
-  DefineConvolution(ops, "depthwise_conv2d")
-      .Doc("conv2d with as many groups as Input has channels.")
+      .Hints("use_quantizer@1");
+  DefineFusedActivation(conv2d, Eras::kFluid)
+      .Attr("fuse_residual_connection", Bool(false), Eras::kFluid)
+      .Hints("Scale_in@1, Scale_out@1, Scale_in_eltwise@1, Scale_weights@1");
+  OpSchemaBuilder& depthwise = DefineConvolution(ops, "depthwise_conv2d");
+  depthwise.Doc("conv2d with as many groups as Input has channels.")
       .Attr("fuse_relu_before_depthwise_conv", Bool(false))
-      .Hints(
-          "use_cudnn, use_quantizer, fuse_relu, fuse_activation, fuse_alpha, fuse_beta, "
-          "fuse_residual_connection, Scale_in, Scale_out, Scale_in_eltwise, Scale_weights, "
-          "mkldnn_data_type@2");
+      .Hints("use_cudnn, use_quantizer");
+  DefineFusedActivation(depthwise)
+      .Attr("fuse_residual_connection", Bool(false))
+      .Hints("Scale_in, Scale_out, Scale_in_eltwise, Scale_weights, mkldnn_data_type@2");
   DefineTransposed(ops, "conv2d_transpose")
       .Doc(
           "Gradient of conv2d with respect to its input, of Input [N,C,H,W] and Filter "

@@ -73,6 +73,12 @@ std::vector<OpSchema> OwnOps() {
       .QuantizableInput("Table", SlotRole::WEIGHT)
       .QuantizableOutputs({"Sums"})
       .Infer(InferOwnProduct);
+  product.activation_rows = "row_dims";
+  ops.Define("own_deep_product(Rows, Table) -> (Sums)")
+      .Doc("The same of Rows [N,M,K].")
+      .Product(product)
+      .Attr("row_dims", Int(2))
+      .Infer(SameAs("Rows", {"Sums"}));
   const auto stages = [](const OpAttributes& op) { return StagesOf(OwnRamp(op)); };
   ops.Define("own_ramp(From) -> (To)")
       .Doc("To = From where that is above 0, else a quarter of it.")
@@ -236,6 +242,34 @@ TEST(OwnOps, ArePlannedQuantizedFoldedAndLowered) {
   for (int64_t i = 0; i < (*expected)[0].size(); ++i) {
     EXPECT_NEAR((*interpreted)[0].data<float>()[i], (*expected)[0].data<float>()[i], 1e-5) << i;
   }
+}
+
+// That of the op on integers has another default.
+TEST(OwnOps, AreLoweredWithTheDefaultsOfTheirAttributes) {
+  AddOwnOps();
+  const Program program = ParsedProgram(R"(program version=2006002
+    block 0 {
+      var x f32[2,5,2]
+      var q f32[2,5,2]
+      var d f32[2,5,2]
+      var s f32[1] persistable
+      var zero i32[1] persistable
+      var w i8[2,2] persistable
+      var e f32[2,2]
+      var y f32[2,5,2]
+      quantize_linear(X=x, Scale=s, ZeroPoint=zero) -> (Y=q) {bit_length=8, quant_axis=-1}
+      dequantize_linear(X=q, Scale=s, ZeroPoint=zero) -> (Y=d) {bit_length=8, quant_axis=-1}
+      dequantize_linear(X=w, Scale=s, ZeroPoint=zero) -> (Y=e) {bit_length=8, quant_axis=-1}
+      own_deep_product(Rows=d, Table=e) -> (Sums=y)
+    })");
+  Scope scope;
+  scope.Set("s", Tensor::FromValues<float>({1}, {2}));
+  scope.Set("zero", Tensor::FromValues<int32_t>({1}, {0}));
+  scope.Set("w", Tensor::FromValues<int8_t>({2, 2}, {1, -2, 3, -4}));
+  const absl::StatusOr<LoweredModel> lowered = Lower(program, scope);
+  ASSERT_TRUE(lowered.ok()) << lowered.status();
+  EXPECT_THAT(PrintProgram(lowered->program.Proto()),
+              HasSubstr("integer_mul(X=q, Y=w, Scales=y.scales) -> (Out=y) {x_num_col_dims=2"));
 }
 
 // The affine quantizer, with ops of other types.

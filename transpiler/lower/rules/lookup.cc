@@ -47,9 +47,11 @@ class LookupRule final : public LoweringRule {
     const Argument* const ids = op.Input("Ids");
     const Argument* const out = op.Output("Out");
     if (w == nullptr || ids == nullptr || out == nullptr) return IntegerReason::kAttributes;
-    OpBuilder integers(absl::StrCat("integer_", op.type()));
+    const std::string type = absl::StrCat("integer_", op.type());
+    OpBuilder integers(type);
     integers.Input("Ids", ids->name()).Output("Out", out->name());
-    for (const OpDesc::Attr& attribute : CopyAttributes(op, {"padding_idx"})) {
+    for (const OpDesc::Attr& attribute :
+         AttributesFor(type, lowering.AttributesOf(op), {"padding_idx"})) {
       integers.Attr(attribute);
     }
     ASSIGN_OR_RETURN(const std::optional<AffineParameterCodes> rows,

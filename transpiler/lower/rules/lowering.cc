@@ -88,12 +88,13 @@ std::optional<ActivationCodes> Lowering::FindCodes(const Argument& input) const 
   if (value == nullptr || value->op() == nullptr) return std::nullopt;
   const Op& op = *value->op();
   if (op.type() != "integer_dequantize" || !ReadsAlike(op)) return std::nullopt;
+  const OpAttributes attributes = AttributesOf(op);
   ActivationCodes found;
   found.codes = op.Input("X");
-  found.range = static_cast<float>(*FloatAttr(op.desc(), "range"));
-  found.largest_code = static_cast<int32_t>(*IntAttr(op.desc(), "largest_code"));
-  if (const auto zero_point = IntAttr(op.desc(), "zero_point"); zero_point) {
-    found.zero_point = static_cast<int32_t>(*zero_point);
+  found.range = static_cast<float>(attributes.Float("range"));
+  found.largest_code = static_cast<int32_t>(attributes.Int("largest_code"));
+  if (attributes.IsGiven("zero_point")) {
+    found.zero_point = static_cast<int32_t>(attributes.Int("zero_point"));
   }
   const VarType::TensorDesc* tensor = found.codes->variable()->tensor();
   found.is_unsigned = tensor != nullptr && IsUnsignedDtype(tensor->data_type());

@@ -22,6 +22,7 @@
 #include "proto/program/op_builder.h"
 #include "proto/program/program.h"
 #include "transpiler/lower/rules/move.h"
+#include "transpiler/lower/rules/product_of_codes.h"
 #include "transpiler/lower/rules/rule.h"
 
 namespace fixpoint {
@@ -51,11 +52,14 @@ class PoolingRule final : public LoweringRule {
     }
     ASSIGN_OR_RETURN(const std::string scales,
                      lowering.AddParameter(absl::StrCat(out->name(), ".scales"), {codes->step()}));
-    OpBuilder average("integer_average_pool2d");
+    constexpr char kAverage[] = "integer_average_pool2d";
+    OpBuilder average(kAverage);
     average.Input("X", codes->codes->name()).Input("Scales", scales).Output("Out", out->name());
-    for (const char* name : {"ksize", "global_pooling", "strides", "paddings", "padding_algorithm",
-                             "exclusive", "adaptive", "ceil_mode"}) {
-      if (const OpDesc::Attr* attr = op.FindAttr(name); attr != nullptr) average.Attr(*attr);
+    for (const OpDesc::Attr& attribute :
+         AttributesFor(kAverage, attributes,
+                       {"ksize", "global_pooling", "strides", "paddings", "padding_algorithm",
+                        "exclusive", "adaptive", "ceil_mode"})) {
+      average.Attr(attribute);
     }
     codes->AddZeroPoint(average);
     lowering.Replace(op, average.Build());

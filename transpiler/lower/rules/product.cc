@@ -46,7 +46,11 @@ namespace {
 // The op on integers that has the place of a product.
 struct OpOnIntegers {
   absl::string_view type;
-  std::vector<OpDesc::Attr> attributes;  // those that it has from the product
+  std::vector<OpDesc::Attr> attributes;  // with which it means what the product does
+
+  void Add(const OpDesc::Attr& attribute, bool is_given = false) {
+    if (is_given || !IsDefault(type, attribute)) attributes.push_back(attribute);
+  }
 };
 
 // An op to be lowered, as its trait says it.
@@ -64,10 +68,12 @@ OpOnIntegers ConvolutionOf(const ProductOp& product) {
   const bool is_transposed = product.trait.form == ProductTrait::Form::kTransposedConvolution;
   OpOnIntegers made;
   made.type = is_transposed ? "integer_conv2d_transpose" : "integer_conv2d";
-  made.attributes = CopyAttributes(
-      product.op, {"strides", "paddings", "padding_algorithm", "dilations", "groups"});
+  made.attributes =
+      AttributesFor(made.type, product.attributes,
+                    {"strides", "paddings", "padding_algorithm", "dilations", "groups"});
   if (is_transposed) {
-    for (OpDesc::Attr& attribute : CopyAttributes(product.op, {"output_size", "output_padding"})) {
+    for (OpDesc::Attr& attribute :
+         AttributesFor(made.type, product.attributes, {"output_size", "output_padding"})) {
       made.attributes.push_back(std::move(attribute));
     }
   }
@@ -79,9 +85,9 @@ OpOnIntegers FlattenedOf(const ProductOp& product) {
   made.type = "integer_mul";
   for (const auto& [attribute, name] : {std::pair(&product.trait.activation_rows, "x_num_col_dims"),
                                         std::pair(&product.trait.weight_rows, "y_num_col_dims")}) {
-    if (attribute->empty() || product.op.FindAttr(*attribute) == nullptr) continue;
-    const auto rows = static_cast<int32_t>(product.attributes.Int(*attribute));
-    made.attributes.push_back(MakeIntAttr(name, rows));
+    const int64_t rows = attribute->empty() ? 1 : product.attributes.Int(*attribute);
+    made.Add(MakeIntAttr(name, static_cast<int32_t>(rows)),
+             !attribute->empty() && product.attributes.IsGiven(*attribute));
   }
   return made;
 }
@@ -89,12 +95,8 @@ OpOnIntegers FlattenedOf(const ProductOp& product) {
 OpOnIntegers MatricesOf(const ProductOp& product) {
   OpOnIntegers made;
   made.type = "integer_matmul";
-  if (product.Says(product.trait.transposes_activation)) {
-    made.attributes.push_back(MakeBoolAttr("trans_x", true));
-  }
-  if (product.Says(product.trait.transposes_weight)) {
-    made.attributes.push_back(MakeBoolAttr("trans_y", true));
-  }
+  made.Add(MakeBoolAttr("trans_x", product.Says(product.trait.transposes_activation)));
+  made.Add(MakeBoolAttr("trans_y", product.Says(product.trait.transposes_weight)));
   return made;
 }
 

@@ -1,5 +1,7 @@
 #include "transpiler/lower/rules/product_of_codes.h"
 
+#include <glog/logging.h>
+
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +16,7 @@
 #include "ops/op_traits.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/program.h"
+#include "proto/wire/deterministic_bytes.h"
 #include "transpiler/lower/rules/row_wise_product.h"
 
 namespace fixpoint {
@@ -114,12 +117,22 @@ ProductOfCodes::OwnEpilogue ProductOfCodes::own_epilogue(bool adds_bias) const {
   return epilogue;
 }
 
-std::vector<OpDesc::Attr> CopyAttributes(const Op& op, std::initializer_list<const char*> names) {
-  std::vector<OpDesc::Attr> attributes;
+bool IsDefault(absl::string_view type, const OpDesc::Attr& attribute) {
+  // They are the same in both eras.
+  const OpDesc::Attr* const meant =
+      CHECK_NOTNULL(FindOpSchema(type))->DefaultOf(attribute.name(), Era::kPaddle2);
+  return meant != nullptr && DeterministicBytes(*meant) == DeterministicBytes(attribute);
+}
+
+std::vector<OpDesc::Attr> AttributesFor(absl::string_view type, const OpAttributes& attributes,
+                                        std::initializer_list<const char*> names) {
+  std::vector<OpDesc::Attr> meant;
   for (const char* name : names) {
-    if (const OpDesc::Attr* attr = op.FindAttr(name); attr != nullptr) attributes.push_back(*attr);
+    const OpDesc::Attr* const attribute = AttrOrDefault(attributes.op(), name, attributes.era());
+    if (attribute == nullptr) continue;
+    if (attributes.IsGiven(name) || !IsDefault(type, *attribute)) meant.push_back(*attribute);
   }
-  return attributes;
+  return meant;
 }
 
 absl::StatusOr<std::string> AddScales(const Op& op, std::vector<float> scales, Lowering& lowering) {

@@ -14,6 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "ops/codes/coded_product.h"
 #include "ops/epilogue.h"
+#include "ops/op_form.h"
 #include "proto/program/op_builder.h"
 #include "transpiler/lower/rules/affine_parameter.h"
 #include "transpiler/lower/rules/bias_codes.h"
@@ -63,8 +64,13 @@ struct ProductOfCodes {
   OwnEpilogue own_epilogue(bool adds_bias) const;
 };
 
-// Copies of those attributes that an op has, for an op on integers with the same ones.
-std::vector<OpDesc::Attr> CopyAttributes(const Op& op, std::initializer_list<const char*> names);
+// Whether ops of `type`, which are on integers, mean that where they lack the attribute.
+bool IsDefault(absl::string_view type, const OpDesc::Attr& attribute);
+
+// The attributes with which an op of `type` means what an op means by those of the same names: the
+// ones that the op has itself, and its defaults where those of `type` are others.
+std::vector<OpDesc::Attr> AttributesFor(absl::string_view type, const OpAttributes& attributes,
+                                        std::initializer_list<const char*> names);
 
 // Declares the scales of an op's sums as a parameter of what it gives, and gives their name. Error
 // (kInvalidArgument): one is more than a float holds.

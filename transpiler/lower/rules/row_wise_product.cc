@@ -23,6 +23,7 @@
 #include "ops/bias_codes.h"
 #include "ops/codes/declared_dims.h"
 #include "ops/codes/integer_reasons.h"
+#include "ops/op_form.h"
 #include "ops/op_schema.h"
 #include "ops/op_traits.h"
 #include "proto/base/status_macros.h"
@@ -35,15 +36,13 @@ namespace {
 constexpr char kRowWiseProduct[] = "integer_row_wise_fc";
 
 // The leading dimensions of X that are rows.
-int RowDimsOf(const Op& op, const ProductOfCodes& product) {
-  if (product.type != "integer_mul") {
-    const Argument& x = *op.Input(TraitsOf(op).product->activation);
-    return static_cast<int>(DeclaredDims(x).size()) - 1;
+int RowDimsOf(const Op& op, const OpAttributes& attributes) {
+  const ProductTrait& trait = *TraitsOf(op).product;
+  if (trait.form != ProductTrait::Form::kFlattened) {
+    return static_cast<int>(DeclaredDims(*op.Input(trait.activation)).size()) - 1;
   }
-  for (const OpDesc::Attr& attribute : product.attributes) {
-    if (attribute.name() == "x_num_col_dims") return attribute.i();
-  }
-  return 1;
+  if (trait.activation_rows.empty()) return 1;
+  return static_cast<int>(attributes.Int(trait.activation_rows));
 }
 
 // The codes of a bias; nothing where int32 does not hold them.
@@ -80,7 +79,8 @@ absl::StatusOr<IntegerReason> LowerRowWiseProduct(const Op& op, const ProductOfC
   }
   if (codes) integers.Input(made.bias, *codes);
   ASSIGN_OR_RETURN(const std::string parameter, AddScales(op, std::move(scales), lowering));
-  integers.Input("Scales", parameter).IntAttr("x_num_col_dims", RowDimsOf(op, product));
+  integers.Input("Scales", parameter)
+      .IntAttr("x_num_col_dims", RowDimsOf(op, lowering.AttributesOf(op)));
   const bool adds_numbers = numbers != nullptr && !codes;
   product.activation.AddZeroPoint(integers);
   lowering.ReplaceProduct(op, product.decided,

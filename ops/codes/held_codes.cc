@@ -1,6 +1,14 @@
 #include "ops/codes/held_codes.h"
 
 namespace fixpoint {
+namespace {
+
+// Affine codes of floats that are never negative begin at their zero point.
+std::optional<CodeRange> HeldOf(const CodeRange& made, bool is_affine, bool is_never_negative) {
+  return CodesHeldOf(made, is_never_negative && !is_affine);
+}
+
+}  // namespace
 
 std::optional<CodeRange> CodesHeldOf(const CodeRange& made, bool is_never_negative) {
   if (FitByte(made)) return made;
@@ -11,8 +19,11 @@ std::optional<CodeRange> CodesHeldOf(const CodeRange& made, bool is_never_negati
 
 std::optional<CodeRange> CodesHeldOf(const CodeOp& op, bool is_never_negative) {
   if (op.multiplies_by_step) return std::nullopt;
-  // Affine codes of floats that are never negative begin at their zero point.
-  return CodesHeldOf(op.codes, is_never_negative && !op.scales_are_steps);
+  return HeldOf(op.codes, op.scales_are_steps, is_never_negative);
+}
+
+std::optional<CodeRange> CodesHeldOf(const QuantSpec& spec, bool is_never_negative) {
+  return HeldOf(CodeRangeOf(spec), spec.scheme() == QuantSpec::AFFINE, is_never_negative);
 }
 
 }  // namespace fixpoint

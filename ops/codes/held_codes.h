@@ -10,6 +10,7 @@
 
 #include "ops/code_ops.h"
 #include "ops/code_range.h"
+#include "proto/config/quant_spec.pb.h"
 
 namespace fixpoint {
 
@@ -21,6 +22,8 @@ std::optional<CodeRange> CodesHeldOf(const CodeRange& made, bool is_never_negati
 // The same for the codes that an op makes or reads: nothing also where it gives other floats than
 // those that they stand for.
 std::optional<CodeRange> CodesHeldOf(const CodeOp& op, bool is_never_negative);
+// The same for the codes that the ops of a spec make. REQUIRES: that of CodeRangeOf.
+std::optional<CodeRange> CodesHeldOf(const QuantSpec& spec, bool is_never_negative);
 
 }  // namespace fixpoint
 

@@ -36,9 +36,9 @@ OperandOrReason OperandOf(const Argument& operand, const SiteFacts& facts) {
   if (site == nullptr) return IntegerReason::kNotQuantized;
   const QuantSpec& spec = site->spec;
   const bool is_affine = spec.scheme() == QuantSpec::AFFINE;
-  const std::optional<CodeRange> held =
-      CodesHeldOf(CodeRangeOf(spec), !is_affine && site->role == SlotRole::ACTIVATION &&
-                                         facts.IsNeverNegative(*site->value));
+  const bool is_never_negative =
+      site->role == SlotRole::ACTIVATION && facts.IsNeverNegative(*site->value);
+  const std::optional<CodeRange> held = CodesHeldOf(spec, is_never_negative);
   if (!held) return IntegerReason::kTooManyBits;
   CodedOperand read = {{}, DeclaredDims(operand)};
   read.codes.is_unsigned = held->is_unsigned;

@@ -52,5 +52,20 @@ TEST(CodesHeldOf, AreNeverAPartOfAffineCodes) {
   EXPECT_EQ(CodesHeldOf(op, /*is_never_negative=*/true), std::nullopt);
 }
 
+TEST(CodesHeldOf, OfASpecAreThoseOfItsOps) {
+  QuantSpec spec;
+  spec.set_bits(8);
+  spec.set_signedness(QuantSpec::UNSIGNED);
+  spec.set_rounding(kToEven);
+  spec.set_scheme(QuantSpec::SYMMETRIC);
+  EXPECT_EQ(CodesHeldOf(spec, true), UnsignedPartOf(SymmetricCodes(9, kToEven)));
+  EXPECT_EQ(CodesHeldOf(spec, false), std::nullopt);
+  spec.set_scheme(QuantSpec::AFFINE);
+  EXPECT_EQ(CodesHeldOf(spec, true), AffineCodes(8, /*is_unsigned=*/true, kToEven));
+  spec.set_bits(9);
+  spec.set_signedness(QuantSpec::SIGNED);
+  EXPECT_EQ(CodesHeldOf(spec, true), std::nullopt);
+}
+
 }  // namespace
 }  // namespace fixpoint

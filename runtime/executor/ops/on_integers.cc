@@ -140,6 +140,48 @@ SignedWeights WeightsOf(OpPlanner& op, const OperandSums& sums) {
       [weights](const StepContext& run) { return weights.ZeroPointIn(run); }, sums.channels);
 }
 
+// The codes of weights whose channels of a range of 0 stand for 0, as their floats do: sums with a
+// bias have other steps there (BiasStep). `entries` are adjacent codes of one channel.
+std::vector<int8_t> WithoutChannelsOfZero(absl::Span<const int8_t> codes, int64_t entries,
+                                          absl::Span<const float> ranges,
+                                          absl::Span<const int32_t> zero_points) {
+  std::vector<int8_t> counted(codes.begin(), codes.end());
+  for (size_t i = 0; i < counted.size(); ++i) {
+    const size_t c = i / entries % ranges.size();
+    if (ranges[c] != 0) continue;
+    counted[i] = zero_points.empty() ? int8_t{0} : static_cast<int8_t>(zero_points[c]);
+  }
+  return counted;
+}
+
+// Adds the step that packs weights for sums with a bias.
+Buffer AddPackingBesideBias(OpPlanner& op, const OperandSums& sums,
+                            const std::shared_ptr<kernels::IntegerSums>& kernel,
+                            const SignedWeights& weights) {
+  const Codes& held = sums.operands.weights;
+  int64_t entries = weights.codes.size;
+  if (held.channel_axis) {
+    const Dims& dims = op.InputDims(TraitsOf(op.op()).product->weight);
+    entries = 1;
+    for (size_t i = *held.channel_axis + 1; i < dims.size(); ++i) entries *= dims[i];
+  }
+  std::vector<Buffer> reads = {weights.codes, held.ranges};
+  if (weights.zero_points) reads.push_back(*weights.zero_points);
+  return AddPacking<int8_t>(
+      op, kernel, std::move(reads),
+      [=, ranges = held.ranges](const StepContext& run, absl::Span<uint8_t> packed) {
+        const absl::Span<const int8_t> codes = run.Of<int8_t>(weights.codes);
+        const absl::Span<const float> of_channels = run.Floats(ranges);
+        if (std::find(of_channels.begin(), of_channels.end(), 0) == of_channels.end()) {
+          kernel->Pack(codes, packed);
+          return;
+        }
+        absl::Span<const int32_t> zero_points;
+        if (weights.zero_points) zero_points = run.Of<int32_t>(*weights.zero_points);
+        kernel->Pack(WithoutChannelsOfZero(codes, entries, of_channels, zero_points), packed);
+      });
+}
+
 std::string NameOf(const OpPlanner& op, const OperandSums& sums, const std::string& after) {
   return absl::StrCat(op.type(), " on integers", sums.bias ? " with bias" : "",
                       sums.operands.weight_zero_points ? ", row-wise" : "", after);
@@ -150,7 +192,8 @@ void AddOperandSums(OpPlanner& op, const OperandSums& sums,
                     std::shared_ptr<kernels::IntegerSums> kernel, PlannedEpilogue epilogue) {
   const Codes& inputs = sums.operands.inputs;
   const SignedWeights weights = WeightsOf(op, sums);
-  const Buffer packed = AddPacking<int8_t>(op, kernel, weights.codes);
+  const Buffer packed = sums.bias ? AddPackingBesideBias(op, sums, kernel, weights)
+                                  : AddPacking<int8_t>(op, kernel, weights.codes);
   ScalesAndBias added;
   if (sums.bias) {
     added = {sums.bias->steps, sums.bias->codes, /*are_scales_filled=*/true};

@@ -221,6 +221,42 @@ TEST(QuantizedBias, IsAddedToSumsOfAffineCodes) {
   EXPECT_THAT(PlanOf(kProgram, inputs, "y"), testing::HasSubstr("fc on integers with bias"));
 }
 
+// The floats of such a channel are 0, whatever its codes are, and its bias has steps all the same
+// (BiasStep). Sums of few small codes are exact in floats too.
+TEST(QuantizedBias, IsAllThatAChannelWithARangeOfZeroHas) {
+  constexpr char kProgram[] = R"(program version=2006002
+      block 0 {
+        dequantize_linear(X=x, Scale=xs, ZeroPoint=zero) -> (Y=xd) {quant_axis=-1, bit_length=8}
+        dequantize_linear(X=w, Scale=ws, ZeroPoint=zero) -> (Y=wd) {quant_axis=1, bit_length=8}
+        fake_quantize_dequantize_bias(X=b, InputScale=xs, WeightScale=ws) -> (Out=bd) {
+          input_largest_code=127, weight_largest_code=127}
+        mul(X=xd, Y=wd) -> (Out=p)
+        elementwise_add(X=p, Y=bd) -> (Out=y) {axis=-1}
+      })";
+  const std::string inputs =
+      "x i8[2,3] 1 2 3 -4 5 -6\nw i8[3,3] 9 -8 7 6 5 4 -3 2 1\nb f32[3] 5 0.75 -2\n"
+      "zero f32[1] 0\nxs f32[1] 127\nws f32[3] 127 0 254\n";
+  EXPECT_EQ(OpDifferences(kProgram, inputs, 0, {"y"}), "");
+  EXPECT_THAT(PlanOf(kProgram, inputs, "y"), testing::HasSubstr("mul on integers with bias"));
+}
+
+TEST(QuantizedBias, IsAllThatAffineCodesWithAStepOfZeroHave) {
+  constexpr char kProgram[] = R"(program version=2006002
+      block 0 {
+        dequantize_linear(X=x, Scale=xs, ZeroPoint=zero) -> (Y=xd) {quant_axis=-1, bit_length=8}
+        fake_dequantize_affine(X=w, Scale=ws, ZeroPoint=wz) -> (Out=wd)
+        fake_quantize_dequantize_bias(X=b, InputScale=xs, WeightScale=ws) -> (Out=bd) {
+          input_largest_code=127, weight_largest_code=1}
+        mul(X=xd, Y=wd) -> (Out=p)
+        elementwise_add(X=p, Y=bd) -> (Out=y) {axis=-1}
+      })";
+  const std::string inputs =
+      "x i8[2,2] 1 2 3 -4\nw u8[2,2] 9 8 7 250\nb f32[2] 5 0.75\n"
+      "zero f32[1] 0\nxs f32[1] 127\nws f32[1] 0\nwz f32[1] 3\n";
+  EXPECT_EQ(OpDifferences(kProgram, inputs, 0, {"y"}), "");
+  EXPECT_THAT(PlanOf(kProgram, inputs, "y"), testing::HasSubstr("mul on integers with bias"));
+}
+
 // A sum is computed on integers only where the bias has the steps of the product, and nothing else
 // reads the product.
 TEST(QuantizedBias, IsAddedAsNumbersToOtherSums) {

@@ -144,8 +144,8 @@ class Quantizer {
 // A parameter of a spec, or the quantizer's default for it.
 double Parameter(const Quantizer& quantizer, const QuantSpec& spec, absl::string_view name);
 
-// Whether the quantizer supports a spec with no field absent: bits, granularity, scheme, form, and
-// parameters that it knows, in their range. Error (kInvalidArgument): what is wrong and what would
+// Whether the quantizer supports a spec with no field absent: bits, granularity, scheme, form, a
+// percentile, and parameters that it knows, in their range. Error (kInvalidArgument): what is wrong and what would
 // be right.
 absl::Status CheckSpec(const Quantizer& quantizer, const QuantSpec& spec);
 

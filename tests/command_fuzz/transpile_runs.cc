@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "proto/config/quant_config.pb.h"
 #include "proto/config/quant_plan.pb.h"
+#include "proto/config/range_profile.pb.h"
 #include "proto/config/target.pb.h"
 #include "proto/file/text_message.h"
 #include "proto/wire/program.pb.h"

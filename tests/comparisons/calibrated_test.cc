@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "proto/config/quant_plan.pb.h"
+#include "proto/config/range_profile.pb.h"
 #include "proto/file/program_file.h"
 #include "proto/program/feeds_and_fetches.h"
 #include "proto/program/program.h"

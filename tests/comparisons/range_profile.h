@@ -4,7 +4,7 @@
 #define FIXPOINT_TESTS_COMPARISONS_RANGE_PROFILE_H_
 
 #include "absl/status/statusor.h"
-#include "proto/config/quant_plan.pb.h"
+#include "proto/config/range_profile.pb.h"
 #include "proto/program/program_fwd.h"
 #include "runtime/backend.h"
 #include "runtime/scope.h"

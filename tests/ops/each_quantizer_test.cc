@@ -212,6 +212,12 @@ QuantSpec WithParameter(absl::string_view parameter, double value) {
   return spec;
 }
 
+QuantSpec WithPercentile(double percentile) {
+  QuantSpec spec = Spec(8, QuantSpec::SIGNED, QuantSpec::PER_TENSOR, QuantSpec::SYMMETRIC);
+  spec.set_percentile(percentile);
+  return spec;
+}
+
 TEST(Quantizers, RefuseWhatTheyCannotDo) {
   const BadSpec kBadSpecs[] = {
       {"one bit", "abs_max",
@@ -240,6 +246,10 @@ TEST(Quantizers, RefuseWhatTheyCannotDo) {
        "quantizer range_abs_max: window_size is 2.5; want an integer"},
       {"half a switch", "moving_average_abs_max", WithParameter("skip_non_finite", 0.5),
        "quantizer moving_average_abs_max: skip_non_finite is 0.5; want an integer"},
+      {"all clipped", "abs_max", WithPercentile(0),
+       "quantizer abs_max: percentile is 0; want more than 0 and at most 100"},
+      {"more than all", "abs_max", WithPercentile(100.5),
+       "quantizer abs_max: percentile is 100.5; want more than 0 and at most 100"},
       {"misspelt parameter", "range_abs_max", WithParameter("window", 3),
        "quantizer range_abs_max: there is no parameter \"window\"; it has window_size, "
        "initial_scale"},

@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "ops/bias_codes.h"
 #include "proto/config/quant_plan.pb.h"
+#include "proto/config/range_profile.pb.h"
 #include "proto/file/text_message.h"
 #include "proto/program/program.h"
 #include "proto/text/program_text.h"

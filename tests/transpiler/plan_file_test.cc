@@ -295,6 +295,16 @@ TEST(MergeProfile, TakesRangesOfItsVariablesAndRefusesNonsense) {
   EXPECT_EQ(plan.sites[0].range->max(), 3);
   EXPECT_FALSE(plan.sites[1].range.has_value());
   EXPECT_TRUE(Read(PlanToProto(plan), original).ok());
+  // 1000 values of 1 and one of 3; nothing is negative.
+  entry->mutable_positive()->add_bins(4064);
+  entry->mutable_positive()->add_counts(1000);
+  entry->mutable_positive()->add_bins(4112);
+  entry->mutable_positive()->add_counts(1);
+  plan.sites[0].spec.set_range_rule(QuantSpec::PERCENTILE);
+  plan.sites[0].spec.set_percentile(99);
+  ASSERT_TRUE(MergeProfile(profile, original, plan).ok());
+  EXPECT_NEAR(plan.sites[0].range->max(), 1, 0.04);
+  plan.sites[0].spec.clear_range_rule();
   entry->set_min(4);
   EXPECT_EQ(std::string(MergeProfile(profile, original, plan).message()),
             "\"x\" goes from 4 to 3; a range is finite, and min is not above max");

@@ -10,6 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "ops/gradient_links.h"
 #include "proto/base/status_macros.h"
+#include "runtime/statistics/range_profile.h"
+#include "runtime/statistics/range_rules.h"
 #include "transpiler/plan/complaints.h"
 #include "transpiler/plan/scale_training.h"
 #include "transpiler/plan/target.h"
@@ -244,9 +246,10 @@ absl::Status MergeProfile(const RangeProfile& profile, const Program& program, P
     // The steps of a bias are those of the product that it is added to.
     const auto it = entries.find(site.value->variable().name());
     if (it == entries.end() || site.role == SlotRole::BIAS) continue;
+    ASSIGN_OR_RETURN(const ValueRange range, ChooseRange(*it->second, site.spec));
     site.range.emplace();
-    site.range->set_min(it->second->min());
-    site.range->set_max(it->second->max());
+    site.range->set_min(range.min);
+    site.range->set_max(range.max);
   }
   return absl::OkStatus();
 }

@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "ops/quantizer_table.h"
 #include "proto/config/quant_plan.pb.h"
+#include "proto/config/range_profile.pb.h"
 #include "proto/config/target.pb.h"
 #include "proto/program/program_fwd.h"
 #include "transpiler/plan/plan.h"
@@ -25,10 +26,11 @@ QuantPlan PlanToProto(const Plan& plan);
 absl::StatusOr<Plan> PlanFromProto(const QuantPlan& plan, const Program& program,
                                    const Target& target, const QuantizerTable& quantizers);
 
-// Gives the sites of a plan the ranges that a profile has for their variables; entries for other
-// variables of the program are ignored. A plan that ValidatePlan passes stays one, because the
-// ranges are held to what it holds them to. Error (kInvalidArgument): a range that is not finite,
-// or min > max; a variable that the program does not have, or that is there twice.
+// Gives the sites of a plan the ranges that a profile has for their variables, each chosen by the
+// rule of the site's spec (runtime/statistics/range_profile.h); entries for other variables of the
+// program are ignored. A plan that ValidatePlan passes stays one, because the ranges are held to
+// what it holds them to. Error (kInvalidArgument): a range that is not finite, or min > max; a
+// variable that the program does not have, or that is there twice; those of ChooseRange.
 absl::Status MergeProfile(const RangeProfile& profile, const Program& program, Plan& plan);
 
 }  // namespace fixpoint

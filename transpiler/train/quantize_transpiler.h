@@ -16,6 +16,7 @@
 #include "ops/quantizer_table.h"
 #include "proto/config/quant_config.pb.h"
 #include "proto/config/quant_plan.pb.h"
+#include "proto/config/range_profile.pb.h"
 #include "proto/config/target.pb.h"
 #include "proto/program/program.h"
 #include "transpiler/pipeline/input_error.h"

@@ -40,8 +40,8 @@ class Varying {
   }
 
   bool Varies(const Step& step) const {
-    return step.block != nullptr || step.draws || step.reads.empty() || AnyVaries(step.reads) ||
-           AnyVaries(step.writes);
+    return step.block != nullptr || step.in_each_run || step.reads.empty() ||
+           AnyVaries(step.reads) || AnyVaries(step.writes);
   }
 
  private:

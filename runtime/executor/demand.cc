@@ -17,7 +17,8 @@ bool ReadsElements(const Argument& input, Era era) {
 
 }  // namespace
 
-Demand::Demand(const Block& block, Era era, const std::vector<const Value*>& wanted, bool keeps_all)
+Demand::Demand(const Block& block, Era era, const std::vector<const Value*>& wanted,
+               absl::FunctionRef<bool(const Value&)> is_kept_too)
     : kept_(wanted.begin(), wanted.end()) {
   for (const Op& op : block.ops()) {
     for (const Value* value : ValuesWritten(op)) {
@@ -44,8 +45,13 @@ Demand::Demand(const Block& block, Era era, const std::vector<const Value*>& wan
       readers_[value].push_back(op);
     }
   }
-  if (keeps_all) kept_ = needed_;
+  for (const Value* value : needed_) {
+    if (is_kept_too(*value)) kept_.insert(value);
+  }
 }
+
+Demand::Demand(const Block& block, Era era, const std::vector<const Value*>& wanted)
+    : Demand(block, era, wanted, [](const Value&) { return false; }) {}
 
 std::vector<const Op*> Demand::Readers(const Value& value) const {
   const auto readers = readers_.find(&value);

@@ -7,6 +7,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/functional/function_ref.h"
 #include "ops/era.h"
 #include "proto/program/program_fwd.h"
 
@@ -14,10 +15,11 @@ namespace fixpoint::executor {
 
 class Demand {
  public:
-  // The demand in one block. `wanted` and the last values of persistable variables are kept; with
-  // `keeps_all`, so is everything written by the ops that have to run for them.
+  // The demand in one block. `wanted` and the last values of persistable variables are kept; of
+  // what else is read by the ops that have to run for them, what `is_kept_too` says.
   Demand(const Block& block, Era era, const std::vector<const Value*>& wanted,
-         bool keeps_all = false);
+         absl::FunctionRef<bool(const Value&)> is_kept_too);
+  Demand(const Block& block, Era era, const std::vector<const Value*>& wanted);
 
   // Whether the op has to run.
   bool IsLive(const Op& op) const { return live_.contains(&op); }

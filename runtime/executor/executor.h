@@ -17,6 +17,7 @@
 #include "proto/program/program_fwd.h"
 #include "runtime/backend.h"
 #include "runtime/executor/constants.h"
+#include "runtime/executor/observation.h"
 #include "runtime/executor/plan.h"
 #include "runtime/executor/schedule.h"
 #include "runtime/loop_bound.h"
@@ -44,6 +45,9 @@ struct ExecutorOptions {
   // computed from them alone is computed once and shared by the executors with that store, which
   // outlives them.
   ConstantStore* constants = nullptr;
+  // Not null: what runs show while they compute it (observation.h); it outlives the executor. No
+  // step then does the work of the op that writes such a value and of one that reads it.
+  const Observation* observation = nullptr;
   // Whether others use the scope too, so that a program that writes a variable of it is refused.
   bool scope_is_shared = false;
 };

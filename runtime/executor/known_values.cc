@@ -18,7 +18,7 @@ bool MayBeKnown(const BufferInfo& buffer) {
 }  // namespace
 
 void KnownValues::Note(const Step& step, absl::Span<const BufferInfo> buffers) {
-  const bool is_known = step.block == nullptr && !step.draws &&
+  const bool is_known = step.block == nullptr && !step.in_each_run &&
                         std::all_of(step.reads.begin(), step.reads.end(),
                                     [&](Buffer read) { return elements_.contains(read.index); }) &&
                         std::all_of(step.writes.begin(), step.writes.end(), [&](Buffer written) {

@@ -43,7 +43,7 @@ struct StepKernel {
   int64_t operations = 0;
   std::string name = "";  // "": the op's type
   std::shared_ptr<const Plan> block = nullptr;
-  bool draws = false;  // random numbers
+  bool in_each_run = false;  // Step::in_each_run
 };
 
 // Plans a block that an op runs.

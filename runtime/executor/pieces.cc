@@ -18,7 +18,7 @@ namespace {
 using Place = BufferInfo::Place;
 
 bool IsOfImages(const Step& step) {
-  return step.op != nullptr && step.block == nullptr && !step.draws &&
+  return step.op != nullptr && step.block == nullptr && !step.in_each_run &&
          TraitsOf(*step.op).is_of_samples;
 }
 

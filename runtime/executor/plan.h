@@ -134,7 +134,9 @@ struct Step {
   // Error: which values are wrong, without naming the op.
   std::function<absl::Status(const StepContext&)> run;
   std::shared_ptr<const Plan> block = nullptr;  // that it runs, over memory of its own
-  bool draws = false;                           // random numbers, others in each run
+  // Whether it does something in each run, whatever it reads: it draws random numbers, or shows a
+  // value.
+  bool in_each_run = false;
 };
 
 struct Plan {

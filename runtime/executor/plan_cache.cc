@@ -110,6 +110,7 @@ absl::StatusOr<PlannedRun*> PlanCache::FindOrPlan(absl::Span<const Feed> feeds,
   request.fetches.assign(fetches.begin(), fetches.end());
   request.begun = schedule_.BegunIn(phase);
   request.keeps_all = options_.check_finite;
+  request.observation = options_.observation;
   request.has_constants = options_.constants != nullptr;
   ASSIGN_OR_RETURN(std::unique_ptr<PlannedRun> run, MakeRun(std::move(request)));
   run->phase = std::move(phase);

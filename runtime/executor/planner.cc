@@ -18,6 +18,7 @@
 #include "proto/program/type_names.h"
 #include "runtime/executor/block_crossing.h"
 #include "runtime/executor/demand.h"
+#include "runtime/executor/observation.h"
 #include "runtime/executor/op_planner.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/plan_builder.h"
@@ -65,7 +66,9 @@ class Planner final : public BlockPlanner {
  private:
   absl::Status PlanOps(const Block& block, const std::vector<const Value*>& wanted,
                        PlanBuilder* builder) {
-    const Demand demand(block, era_, wanted, request_.keeps_all);
+    const Demand demand(block, era_, wanted, [this](const Value& value) {
+      return request_.keeps_all || ObservedNumber(value).has_value();
+    });
     std::vector<const Op*> live;
     GradientMatcher gradients(era_);
     for (const Op& op : block.ops()) {
@@ -82,9 +85,48 @@ class Planner final : public BlockPlanner {
         if (builder->Keeps(value->variable())) AddPersistable(value->variable(), builder);
       }
     }
+    // A block that an op runs is given them as values of the block around it.
+    if (block.parent() == nullptr) RETURN_IF_ERROR(ShowFeeds(live, builder));
     for (const Op* op : live) {
       const absl::Status status = GuardedCall("its outputs", [&] { return PlanOp(*op, planning); });
       if (!status.ok()) return AtOp(*op, status);
+      for (const Value* value : ValuesWritten(*op)) {
+        if (value->origin() == Value::Origin::kWrite) RETURN_IF_ERROR(Show(*value, builder));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  std::optional<int> ObservedNumber(const Value& value) const {
+    if (request_.observation == nullptr) return std::nullopt;
+    const auto& variables = request_.observation->variables;
+    const auto found = variables.find(value.variable().name());
+    return found != variables.end() ? std::optional(found->second) : std::nullopt;
+  }
+
+  // Adds the step that shows a value, if it is observed and an op reads it.
+  absl::Status Show(const Value& value, PlanBuilder* builder) {
+    const std::optional<int> number = ObservedNumber(value);
+    if (!number || !builder->IsPlanned(value)) return absl::OkStatus();
+    if (builder->TypeOf(value).dtype != VarType::FP32) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const Buffer buffer, builder->Read(value, builder->LayoutOf(value)));
+    Step step;
+    step.name = "observe";
+    step.reads = {buffer};
+    step.run = [buffer, number = *number, &show = request_.observation->show](
+                   const StepContext& run) { return show(number, run.Floats(buffer)); };
+    step.in_each_run = true;
+    builder->AddStep(std::move(step));
+    return absl::OkStatus();
+  }
+
+  absl::Status ShowFeeds(const std::vector<const Op*>& ops, PlanBuilder* builder) {
+    absl::flat_hash_set<const Value*> seen;
+    for (const Op* op : ops) {
+      for (const Value* value : ValuesRead(*op)) {
+        if (!IsEntry(*value) || feeds_.count(value->variable().name()) == 0) continue;
+        if (seen.insert(value).second) RETURN_IF_ERROR(Show(*value, builder));
+      }
     }
     return absl::OkStatus();
   }

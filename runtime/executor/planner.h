@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "proto/program/program_fwd.h"
+#include "runtime/executor/observation.h"
 #include "runtime/executor/plan.h"
 
 namespace fixpoint::executor {
@@ -35,6 +36,8 @@ struct PlanRequest {
   absl::flat_hash_set<const Op*> begun;  // schedule.h
   // Whether every value that is read is held, even between ops that one step could do.
   bool keeps_all = false;
+  // Not null: what the run shows (observation.h).
+  const Observation* observation = nullptr;
   // Whether parameters that the program does not write never change, so that what is computed from
   // them alone is computed once.
   bool has_constants = false;

@@ -66,7 +66,7 @@ absl::Status PlanDropout(OpPlanner& op) {
                                      run.Floats(y), run.Of<uint8_t>(mask));
                     return absl::OkStatus();
                   }};
-  drop.draws = true;
+  drop.in_each_run = true;
   op.AddStep(std::move(drop));
   return absl::OkStatus();
 }

@@ -192,7 +192,7 @@ absl::Status PlanDraw(OpPlanner& op, Draw draw) {
                       }
                       return absl::OkStatus();
                     }};
-    fill.draws = true;
+    fill.in_each_run = true;
     op.AddStep(std::move(fill));
     return absl::OkStatus();
   });

@@ -68,11 +68,13 @@ std::string FlagHelp(const std::string& name) {
 std::string HelpText(const ToolHelp& help) {
   std::string text = absl::StrCat(help.name, ": ", help.purpose, "\n\n");
   for (const std::string& line : help.usage) absl::StrAppend(&text, "  ", line, "\n");
+  // Without lines between the groups, so that the help fits a screen.
+  text += "\n";
   for (const FlagGroup& group : help.flag_groups) {
-    absl::StrAppend(&text, "\n", group.title, "\n");
+    absl::StrAppend(&text, group.title, "\n");
     for (const std::string& name : group.flags) text += FlagHelp(name);
   }
-  text += "\nExamples:\n";
+  text += "Examples:\n";
   for (const std::string& example : help.examples) absl::StrAppend(&text, "  ", example, "\n");
   return text;
 }

@@ -1,10 +1,12 @@
 // inspect: shows what a program holds, as counts, text or a graph; what is wrong with it; how it
-// differs from another one; what its inference will cost; and converts it to another form.
+// differs from another one; what its inference will cost; and converts it to another form. Shows,
+// merges and compares profiles of ranges.
 
 #include <gflags/gflags.h>
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -31,6 +33,7 @@
 #include "tools/diff_json.h"
 #include "tools/json.h"
 #include "tools/mode_flags.h"
+#include "tools/profile_command.h"
 #include "tools/program_stats.h"
 #include "tools/verify_json.h"
 #include "transpiler/train/found_rewrite.h"
@@ -48,7 +51,10 @@ DEFINE_string(shapes, "", "extents of inputs: x=1x3x224x224, ...");
 DEFINE_string(fetches, "", "outputs, comma separated; by default what it fetches, or the scores");
 DEFINE_string(target, "", "target to quantize for; by default that of transpile");
 DEFINE_string(config, "", "configuration to quantize by");
-DEFINE_string(output, "", "where to write the program; gzipped if the name ends in .gz");
+DEFINE_string(output, "", "where to write the program or profile; a program is gzipped for .gz");
+DEFINE_bool(merge, false, "writes one profile of all samples");
+DEFINE_bool(diff, false, "compares two profiles; exits with 1 if anything is different");
+DEFINE_int32(bits, 8, "of the codes that ranges are shown for");
 DEFINE_string(to, "", "binary, text or protobuf_text; by default by the output's name");
 
 namespace fixpoint {
@@ -250,6 +256,13 @@ absl::StatusOr<ExitCode> Convert(const Paths& paths) {
   return RunConvertCommand({paths[0], FLAGS_output, FLAGS_to});
 }
 
+absl::StatusOr<ExitCode> Profile(const Paths& paths) {
+  return RunProfileCommand({paths, FLAGS_merge, FLAGS_diff, FLAGS_output, FLAGS_bits, FLAGS_json});
+}
+
+// Of a subcommand that checks itself how many files it takes.
+constexpr size_t kAnyCount = std::numeric_limits<size_t>::max();
+
 struct Subcommand {
   std::string name;
   std::string arguments;
@@ -283,6 +296,12 @@ std::vector<Subcommand> Subcommands() {
        1,
        {"batch_size", "shapes", "fetches", "target", "config", "json"},
        &Cost},
+      {"profile",
+       "FILE...",
+       "ranges and what they clip; merged or compared",
+       kAnyCount,
+       {"bits", "merge", "diff", "output", "json"},
+       &Profile},
   };
 }
 
@@ -328,7 +347,7 @@ absl::StatusOr<ExitCode> Run(const CommandLine& line) {
   }
   RETURN_IF_ERROR(CheckFlagsOfMode(name, Modes(), line.flags));
   const Paths paths(line.arguments.begin() + 1, line.arguments.end());
-  if (paths.size() != chosen->path_count) {
+  if (chosen->path_count != kAnyCount && paths.size() != chosen->path_count) {
     return UsageError(absl::StrCat(name, " takes ", chosen->arguments, ", and was given ",
                                    paths.size(), paths.size() == 1 ? " file" : " files"));
   }

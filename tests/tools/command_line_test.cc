@@ -98,7 +98,6 @@ Flags:
   --nobackward             without backward ops
   --bits=int32             bits of a quantized value [8]
   --output=string          where the result goes
-
 Examples:
   quant program.pb
   quant - < program.pb

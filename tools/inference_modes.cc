@@ -1,14 +1,11 @@
 #include "tools/inference_modes.h"
 
-#include <filesystem>
 #include <functional>
-#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
-#include "absl/strings/strip.h"
 #include "ops/codes/integer_reasons.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/feeds_and_fetches.h"
@@ -19,6 +16,7 @@
 #include "runtime/training/network_variables.h"
 #include "tools/failing_program.h"
 #include "tools/json.h"
+#include "tools/named_parameters.h"
 #include "tools/named_program.h"
 #include "tools/outputs.h"
 #include "transpiler/freeze/test_program.h"
@@ -27,28 +25,6 @@
 
 namespace fixpoint {
 namespace {
-
-bool IsFolder(const std::string& path) {
-  std::error_code error;
-  return std::filesystem::is_directory(path, error);
-}
-
-// The files that a command reads.
-std::vector<std::string> InputsOf(const ModelCommand& command, const ProgramDesc& program) {
-  std::vector<std::string> inputs = {command.program, command.params};
-  if (!IsFolder(command.params)) return inputs;
-  for (const ParameterInfo& parameter : ParametersOf(program)) {
-    inputs.push_back(absl::StrCat(command.params, "/", parameter.name));
-  }
-  return inputs;
-}
-
-// Where parameters go if no flag names a place.
-std::string ParamsBeside(const std::string& params, const std::string& word) {
-  // In a folder's name, what follows a dot is no extension.
-  return IsFolder(params) ? absl::StrCat(absl::StripSuffix(params, "/"), ".", word)
-                          : Beside(params, word);
-}
 
 // What is read, and where the results go.
 struct ModelFiles {
@@ -72,7 +48,9 @@ absl::StatusOr<ModelFiles> ReadModel(const ModelCommand& command, absl::string_v
         "--params_output=-: parameters go to a file or a folder, and not to standard output");
   }
   ASSIGN_OR_RETURN(NamedProgram read, LoadNamedProgram(command.program));
-  Outputs outputs(InputsOf(command, read.program.Proto()));
+  std::vector<std::string> inputs = ParameterInputs(command.params, read.program.Proto());
+  inputs.push_back(command.program);
+  Outputs outputs(std::move(inputs));
   ModelFiles files{std::move(read), Scope(), command.output, command.params_output,
                    std::move(outputs)};
   if (files.output.empty()) files.output = Beside(command.program, word);
@@ -108,15 +86,8 @@ absl::StatusOr<Written> WriteModel(const ModelCommand& command, const Program& p
                                    const Scope& parameters, ModelFiles* files) {
   if (command.dry_run) return Written();
   RETURN_IF_ERROR(StageProgram(program, files->read.format, files->output, &files->outputs));
-  if (IsFolder(command.params)) {
-    ASSIGN_OR_RETURN(StagedDirectory folder,
-                     StageSeparateParameters(program.Proto(), parameters, files->params_output));
-    files->outputs.Hold(std::move(folder));
-  } else {
-    ASSIGN_OR_RETURN(AtomicFile file,
-                     StageCombinedParameters(program.Proto(), parameters, files->params_output));
-    files->outputs.Hold(std::move(file));
-  }
+  RETURN_IF_ERROR(StageParameters(program.Proto(), parameters, command.params, files->params_output,
+                                  &files->outputs));
   RETURN_IF_ERROR(files->outputs.Commit());
   return Written{files->output, files->params_output};
 }

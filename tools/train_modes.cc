@@ -7,11 +7,16 @@
 #include "absl/strings/str_cat.h"
 #include "proto/base/status_macros.h"
 #include "proto/config/quant_plan.pb.h"
+#include "proto/config/range_profile.pb.h"
 #include "proto/file/input_file.h"
 #include "proto/file/text_message.h"
 #include "proto/program/program.h"
+#include "runtime/parameter_file.h"
+#include "runtime/reference/interpreter.h"
+#include "runtime/scope.h"
 #include "tools/failing_program.h"
 #include "tools/named_config.h"
+#include "tools/named_parameters.h"
 #include "tools/named_program.h"
 #include "tools/outputs.h"
 #include "tools/transpile_report.h"
@@ -28,6 +33,7 @@ struct TrainInputs {
   RangeProfile profile;
   std::optional<NamedProgram> program;
   std::optional<NamedProgram> startup;
+  std::optional<Scope> parameters;
   TranspileOptions options;
 
   ProgramFormat StartupFormat() const { return (startup ? startup : program)->format; }
@@ -73,6 +79,10 @@ absl::Status ReadInputs(const TrainCommand& command, TrainInputs& inputs) {
     ASSIGN_OR_RETURN(inputs.startup, LoadNamedProgram(command.startup));
     inputs.options.startup = &inputs.startup->program;
   }
+  if (!command.params.empty()) {
+    ASSIGN_OR_RETURN(inputs.parameters,
+                     LoadParameters(inputs.program->program.Proto(), command.params));
+  }
   return absl::OkStatus();
 }
 
@@ -86,6 +96,7 @@ struct Destination {
 struct Destinations {
   Destination output;
   Destination startup_output;
+  std::string params_output;  // "": new values are left to a startup program
 };
 
 // `named`: "" if the command line leaves it to `otherwise`.
@@ -99,10 +110,15 @@ absl::StatusOr<Destinations> ClaimOutputs(const TrainCommand& command, const Tra
   Destinations to;
   to.output = DestinationOf(command.output, Beside(command.program, "quantized"));
   RETURN_IF_ERROR(ClaimProgram(to.output.path, inputs.program->format, &outputs));
+  if (inputs.parameters) {
+    to.params_output = command.params_output.empty() ? ParamsBeside(command.params, "quantized")
+                                                     : command.params_output;
+    RETURN_IF_ERROR(outputs.Claim(to.params_output));
+  }
   std::string beside;
   if (inputs.startup.has_value()) {
     beside = Beside(command.startup, "quantized");
-  } else if (to.output.path != "-") {
+  } else if (to.output.path != "-" && !inputs.parameters) {
     beside = Beside(to.output.path, "startup");
   }
   to.startup_output = DestinationOf(command.startup_output, beside);
@@ -160,15 +176,51 @@ absl::Status StageStartup(const TrainInputs& inputs, const std::optional<Program
   return absl::OkStatus();
 }
 
+// Adds what the new startup program initialises to the parameters, and stages them.
+absl::Status StageParametersWithState(const TrainCommand& command, const Program& startup,
+                                      const std::string& path, Outputs& outputs,
+                                      TrainInputs& inputs, TranspileReport& report) {
+  ASSIGN_OR_RETURN(reference::Interpreter interpreter,
+                   reference::Interpreter::Create(startup, &*inputs.parameters));
+  RETURN_IF_ERROR(interpreter.Run({}, {}, /*step=*/0).status());
+  RETURN_IF_ERROR(StageParameters(inputs.program->program.Proto(), *inputs.parameters,
+                                  command.params, path, &outputs));
+  report.params_output = path;
+  return absl::OkStatus();
+}
+
+// A usage error if --params and --startup, or their outputs, do not go together.
+absl::Status CheckParametersFlags(const TrainCommand& command) {
+  if (!command.params.empty() && !command.startup.empty()) {
+    return UsageError(
+        "--params and --startup: one of them at a time; new variables are initialised in the "
+        "parameters or by the startup program");
+  }
+  if (!command.params_output.empty() && command.params.empty()) {
+    return UsageError("--params_output needs the parameters: --params=FILE or --params=FOLDER");
+  }
+  if (command.params_output == "-") {
+    return UsageError(
+        "--params_output=-: parameters go to a file or a folder, and not to standard output");
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<ExitCode> RunTrainCommand(const TrainCommand& command) {
-  const std::vector<std::string> paths = {command.program, command.startup, command.config,
-                                          command.plan,    command.profile, command.target};
+  RETURN_IF_ERROR(CheckParametersFlags(command));
+  std::vector<std::string> paths = {command.program, command.startup, command.config,
+                                    command.plan,    command.profile, command.target};
   RETURN_IF_ERROR(CheckInputs(paths));
   TrainInputs& inputs = KeepUntilExit(TrainInputs());
   RETURN_IF_ERROR(ReadInputs(command, inputs));
-  Outputs outputs(paths);
+  if (inputs.parameters) {
+    for (std::string& path : ParameterInputs(command.params, inputs.program->program.Proto())) {
+      paths.push_back(std::move(path));
+    }
+  }
+  Outputs outputs(std::move(paths));
   ASSIGN_OR_RETURN(const Destinations to, ClaimOutputs(command, inputs, outputs));
 
   std::vector<OpsLeftOut> left_out = FindOpsLeftOut(inputs.program->program);
@@ -194,7 +246,14 @@ absl::StatusOr<ExitCode> RunTrainCommand(const TrainCommand& command) {
   }
   if (!command.dry_run) {
     RETURN_IF_ERROR(StageQuantized(inputs, to.output, outputs, report));
-    RETURN_IF_ERROR(StageStartup(inputs, result.new_startup, to.startup_output, outputs, report));
+    const bool is_initialised = inputs.parameters && result.new_startup;
+    if (is_initialised && IsWritten(inputs.program->program, report, to.output)) {
+      RETURN_IF_ERROR(StageParametersWithState(command, *result.new_startup, to.params_output,
+                                               outputs, inputs, report));
+    }
+    if (!is_initialised || to.startup_output.is_named) {
+      RETURN_IF_ERROR(StageStartup(inputs, result.new_startup, to.startup_output, outputs, report));
+    }
   }
   RETURN_IF_ERROR(outputs.Commit());
   if (!command.json) WriteNotes(report.program, report.notes);

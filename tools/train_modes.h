@@ -22,6 +22,10 @@ struct TrainCommand {
   std::string profile;
   std::string output;          // beside the program by default
   std::string startup_output;  // beside the startup program, or else the output
+  // Parameters of `program`, to which the initial values of its new variables are added, and where
+  // to write them; beside the parameters by default.
+  std::string params;
+  std::string params_output;
   std::string save_plan;
   std::string pipeline;  // one that ParseTrainPipeline accepts
   PipelineOptions pipeline_options;

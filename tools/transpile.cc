@@ -36,7 +36,8 @@ DEFINE_string(output, "", "Where to write the program; by default beside the inp
 DEFINE_string(startup_output, "",
               "Where to write the startup program; by default beside the output.");
 DEFINE_string(params, "",
-              "Parameters to freeze or lower the program with: a combined file or a folder.");
+              "Parameters of the program, a combined file or a folder: to freeze or lower it with, "
+              "or to add the initial values of new variables to.");
 DEFINE_string(
     params_output, "",
     "Where to write the new parameters, in the form of --params; by default beside them.");
@@ -64,18 +65,18 @@ namespace fixpoint {
 namespace {
 
 std::vector<ModeFlags> Modes() {
-  return {
-      {"train",
-       {"output", "dry_run", "json", "print_after", "stop_after", "config", "target", "fc_weights",
-        "plan", "profile", "startup", "startup_output", "save_plan", "explain", "pass_pipeline"}},
-      {"test", {"output", "dry_run"}},
-      {"freeze",
-       {"output", "dry_run", "json", "print_after", "stop_after", "params", "params_output",
-        "feeds", "fetches", "frozen_form", "allow_dynamic"}},
-      {"lower",
-       {"output", "dry_run", "json", "print_after", "stop_after", "params", "params_output",
-        "explain"}},
-      {"undo", {"output", "dry_run"}}};
+  return {{"train",
+           {"output", "dry_run", "json", "print_after", "stop_after", "config", "target",
+            "fc_weights", "plan", "profile", "startup", "startup_output", "params", "params_output",
+            "save_plan", "explain", "pass_pipeline"}},
+          {"test", {"output", "dry_run"}},
+          {"freeze",
+           {"output", "dry_run", "json", "print_after", "stop_after", "params", "params_output",
+            "feeds", "fetches", "frozen_form", "allow_dynamic"}},
+          {"lower",
+           {"output", "dry_run", "json", "print_after", "stop_after", "params", "params_output",
+            "explain"}},
+          {"undo", {"output", "dry_run"}}};
 }
 
 ToolHelp Help() {
@@ -109,6 +110,8 @@ absl::StatusOr<ExitCode> Train(const std::string& path) {
   command.profile = FLAGS_profile;
   command.output = FLAGS_output;
   command.startup_output = FLAGS_startup_output;
+  command.params = FLAGS_params;
+  command.params_output = FLAGS_params_output;
   command.save_plan = FLAGS_save_plan;
   command.pipeline = FLAGS_pass_pipeline;
   if (!command.pipeline.empty()) {

@@ -8,7 +8,7 @@ namespace fixpoint {
 
 std::string ReportText(const TranspileReport& report) {
   std::string written;
-  for (const std::string& output : {report.output, report.startup_output}) {
+  for (const std::string& output : {report.output, report.startup_output, report.params_output}) {
     if (!output.empty()) absl::StrAppend(&written, "wrote ", output, "\n");
   }
   if (!report.left_alone.empty()) {
@@ -36,6 +36,7 @@ std::string ReportJson(const TranspileReport& report) {
   json.Key("program").String(report.program);
   json.Key("output").String(report.output);
   json.Key("startup_output").String(report.startup_output);
+  json.Key("params_output").String(report.params_output);
   json.Key("left_alone").String(report.left_alone);
   json.Key("notes").BeginArray();
   for (const std::string& note : report.notes) json.String(note);

@@ -15,6 +15,7 @@ struct TranspileReport {
   std::string program;
   std::string output;              // "" where none was written
   std::string startup_output;      // "" where none was written
+  std::string params_output;       // "" where none were written
   std::string left_alone;          // why nothing was done; "" if something was
   std::vector<std::string> notes;  // in the JSON; with the text they are written separately
   QuantPlan plan;

@@ -1,4 +1,5 @@
-// transpile --mode=test and --mode=freeze as a user runs them.
+// transpile --mode=test and --mode=freeze as a user runs them, and what leads to them from a float
+// program.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,8 +16,11 @@
 namespace fixpoint {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr char kProgram[] = R"(var x f32[-1,2]
 var s f32[1] persistable
@@ -136,8 +140,7 @@ TEST_F(TranspileInference, HelpTellsTheFlagsOfEachMode) {
   }
   EXPECT_THAT(titles, ElementsAre("What to do:", "Flags of train, test, freeze, lower and undo:",
                                   "Flags of train, freeze and lower:", "Flags of train:",
-                                  "Flags of train and lower:", "Flags of freeze and lower:",
-                                  "Flags of freeze:", "Examples:"));
+                                  "Flags of train and lower:", "Flags of freeze:", "Examples:"));
 }
 
 TEST_F(TranspileInference, WhatIsWrongIsToldByExitCode) {
@@ -154,7 +157,10 @@ TEST_F(TranspileInference, WhatIsWrongIsToldByExitCode) {
       {{"--mode=test", "--json"},
        2,
        "--json is not a flag of test; it is one of train, freeze and lower"},
-      {{"--params=params"}, 2, "--params is not a flag of train; it is one of freeze and lower"},
+      {{"--fetches=y"}, 2, "--fetches is not a flag of train; it is one of freeze"},
+      {{"--mode=test", "--params=params"},
+       2,
+       "--params is not a flag of test; it is one of train, freeze and lower"},
       {{"--undo", "--explain"}, 2, "--explain is not a flag of undo; it is one of train and lower"},
       {{"--undo", "--mode=freeze"}, 2, "--undo has no modes; leave --mode out"},
       {{"--mode=freeze"}, 2, "--mode=freeze needs the trained parameters"},
@@ -178,6 +184,62 @@ TEST_F(TranspileInference, WhatIsWrongIsToldByExitCode) {
     EXPECT_THAT(run.err, HasSubstr(c.error));
     EXPECT_EQ(run.out, "");
   }
+}
+
+// A program of inference and its parameters: the scale of x comes from the profile.
+class QuantizedByProfile : public testing::Test {
+ protected:
+  QuantizedByProfile() {
+    folder_.Write("net.txt", R"(var x f32[-1,2]
+var w f32[2,1] persistable
+var y f32[-1,1]
+var fetch fetch_list persistable
+mul(X=x, Y=w) -> (Out=y)
+fetch(X=y) -> (Out=fetch) {col=0}
+)");
+    folder_.Write("params/w", std::string(16, '\0') +
+                                  std::string("\x06\0\0\0\x08\x05\x10\x02\x10\x01", 10) +
+                                  std::string("\0\0\0\x40\0\0\x80\xbf", 8));
+    folder_.Write("x.profile", R"(entries { variable: "x" min: 0 max: 8 count: 1000001
+  positive { bins: [4064, 4160] counts: [1000000, 1] } })");
+  }
+
+  BinaryRun Run(const std::vector<std::string>& arguments) const {
+    RunBinaryOptions options;
+    options.callers_directory = folder_.Path();
+    return RunBinary("tools/transpile", arguments, options);
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(QuantizedByProfile, IsFrozenWithTheParametersThatTranspileWrites) {
+  const BinaryRun run =
+      Run({"net.txt", "--profile=x.profile", "--params=params", "--target=onednn_int8"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("wrote net.quantized.txt\nwrote params.quantized\n"));
+  EXPECT_THAT(folder_.Files(), Not(Contains("net.quantized.startup.txt")));
+  EXPECT_THAT(folder_.Read("params.quantized/x@scale"), EndsWith(std::string("\0\0\0\x41", 4)));
+  EXPECT_EQ(folder_.Read("params.quantized/w"), folder_.Read("params/w"));
+  const BinaryRun freeze = Run({"--mode=freeze", "--params=params.quantized", "net.quantized.txt"});
+  EXPECT_EQ(freeze.exit_code, 0) << freeze.err;
+}
+
+TEST_F(QuantizedByProfile, TakesTheRangeThatTheRuleChooses) {
+  folder_.Write("c.textproto",
+                "target: \"onednn_int8\" activations { range_rule: PERCENTILE percentile: 99.9 }");
+  const BinaryRun run = Run({"net.txt", "--profile=x.profile", "--params=params",
+                             "--config=c.textproto", "--params_output=q"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  // 1.03125, the upper end of the bin of 1.
+  EXPECT_THAT(folder_.Read("q/x@scale"), EndsWith(std::string("\0\0\x84\x3f", 4)));
+}
+
+TEST_F(QuantizedByProfile, NeedsOnePlaceForNewValues) {
+  EXPECT_THAT(Run({"net.txt", "--params=params", "--startup=s.txt"}).err,
+              HasSubstr("--params and --startup: one of them at a time"));
+  EXPECT_THAT(Run({"net.txt", "--params_output=q"}).err,
+              HasSubstr("--params_output needs the parameters"));
 }
 
 }  // namespace

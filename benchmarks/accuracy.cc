@@ -18,6 +18,7 @@
 #include "proto/config/quant_config.pb.h"
 #include "proto/program/program.h"
 #include "runtime/data/data_set.h"
+#include "runtime/data/image_set.h"
 #include "runtime/tensor.h"
 #include "runtime/training/batch_runner.h"
 #include "runtime/training/evaluator.h"
@@ -41,9 +42,6 @@ BatchRunOptions OptionsOf(const Program& program, uint64_t seed) {
   options.batches.batch_size = kBatch;
   options.batches.seed = seed;
   options.batches.drop_last = true;
-  // Mean 0.1307 and deviation 0.3081 of the pixels become 0 and 1.
-  options.batches.scale = 1.0f / 255 / 0.3081f;
-  options.batches.offset = -0.1307f / 0.3081f;
   return options;
 }
 
@@ -94,7 +92,7 @@ Scope Initialized(const Network& network, uint64_t seed) {
 }
 
 int64_t Steps(const AccuracyTask& task, int epochs) {
-  return epochs * (task.train.labels.size() / kBatch);
+  return epochs * (task.train.size() / kBatch);
 }
 
 absl::StatusOr<AccuracyCommand> ParseArguments(const std::string& network, int argc, char** argv) {
@@ -103,8 +101,12 @@ absl::StatusOr<AccuracyCommand> ParseArguments(const std::string& network, int a
         absl::StrCat("usage: ", argv[0], " FOLDER [seeds [float_epochs [epochs [rows]]]]"));
   }
   const DataSetName name{DataSetKind::kMnist, argv[1]};
-  ASSIGN_OR_RETURN(ImageSet train, LoadTrainingSet(name));
-  ASSIGN_OR_RETURN(ImageSet test, LoadTestSet(name));
+  // Mean 0.1307 and deviation 0.3081 of the pixels become 0 and 1.
+  const PixelValues values = {1.0f / 255 / 0.3081f, -0.1307f / 0.3081f};
+  ASSIGN_OR_RETURN(ImageSet train_images, LoadTrainingSet(name));
+  ASSIGN_OR_RETURN(ImageSamples train, ImageSamples::Create(std::move(train_images), values));
+  ASSIGN_OR_RETURN(ImageSet test_images, LoadTestSet(name));
+  ASSIGN_OR_RETURN(ImageSamples test, ImageSamples::Create(std::move(test_images), values));
   AccuracyCommand command{{network, std::move(train), std::move(test)}};
   int* const numbers[] = {&command.seeds, &command.task.float_epochs, &command.task.epochs};
   for (int i = 2; i < std::min(argc, 5); ++i) {

@@ -13,7 +13,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 #include "benchmarks/networks.h"
-#include "runtime/data/image_set.h"
+#include "runtime/data/image_samples.h"
 #include "runtime/scope.h"
 
 namespace fixpoint {
@@ -21,8 +21,8 @@ namespace fixpoint {
 // What is shared by all runs of one command.
 struct AccuracyTask {
   std::string network;  // of NetworkNames()
-  ImageSet train;
-  ImageSet test;
+  ImageSamples train;
+  ImageSamples test;
   int float_epochs = 16;  // from a rate of 0.001 on
   int epochs = 6;         // with quantizers, from half of it on
 };

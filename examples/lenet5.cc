@@ -22,7 +22,8 @@
 #include "proto/base/status_macros.h"
 #include "proto/program/program.h"
 #include "runtime/data/batcher.h"
-#include "runtime/data/data_set.h"
+#include "runtime/data/data_source.h"
+#include "runtime/data/sample_set.h"
 #include "runtime/inference_model.h"
 #include "runtime/predictor.h"
 #include "runtime/tensor.h"
@@ -73,8 +74,9 @@ absl::Status Run(const std::string& data, const std::string& output) {
   RETURN_IF_ERROR(Transpile(&main, quantize).status());
 
   // Three epochs: every product of the forward pass is one of integers.
-  ASSIGN_OR_RETURN(const DataSetName data_set, ParseDataSetName(data));
-  ASSIGN_OR_RETURN(const ImageSet train_set, LoadTrainingSet(data_set));
+  ASSIGN_OR_RETURN(const DataSource source, ParseDataSource(data));
+  ASSIGN_OR_RETURN(const std::unique_ptr<SampleSet> train_set,
+                   OpenSamples(source, DataPart::kTraining));
   BatchRunOptions options;
   options.variables = {names.image, names.label, names.loss, names.logits};
   options.backend_options.seed = 1;
@@ -82,7 +84,7 @@ absl::Status Run(const std::string& data, const std::string& output) {
   options.batches.seed = 1;
   Scope scope;
   RETURN_IF_ERROR(Initialize(startup, &scope, options));
-  ASSIGN_OR_RETURN(Trainer trainer, Trainer::Create(main, &scope, &train_set, options));
+  ASSIGN_OR_RETURN(Trainer trainer, Trainer::Create(main, &scope, train_set.get(), options));
   while (trainer.epoch() < 3) {
     ASSIGN_OR_RETURN(const BatchResult result, trainer.Step());
     if (trainer.step() % 200 == 0) absl::PrintF("step %d: %.4f\n", trainer.step(), *result.loss);
@@ -90,8 +92,8 @@ absl::Status Run(const std::string& data, const std::string& output) {
 
   // How well it does on images that it has not seen.
   ASSIGN_OR_RETURN(const Program test, MakeTestProgram(main));
-  ASSIGN_OR_RETURN(const ImageSet test_set, LoadTestSet(data_set));
-  ASSIGN_OR_RETURN(Evaluator evaluator, Evaluator::Create(test, &scope, &test_set, options));
+  ASSIGN_OR_RETURN(const std::unique_ptr<SampleSet> test_set, OpenSamples(source, DataPart::kTest));
+  ASSIGN_OR_RETURN(Evaluator evaluator, Evaluator::Create(test, &scope, test_set.get(), options));
   ASSIGN_OR_RETURN(const Evaluation evaluation, evaluator.Run());
   absl::PrintF("accuracy %.2f %%\n", 100 * *evaluation.accuracy);
 
@@ -111,12 +113,13 @@ absl::Status Run(const std::string& data, const std::string& output) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Predictor> predictor, Predictor::Load(lowered));
   BatchOptions in_order;
   in_order.shuffle = false;
-  ASSIGN_OR_RETURN(Batcher images, Batcher::Create(&test_set, in_order));
+  // Values of its batches: the images, and the labels.
+  ASSIGN_OR_RETURN(Batcher images, Batcher::Create(test_set.get(), in_order));
   ASSIGN_OR_RETURN(const Batch first, images.Next());
-  ASSIGN_OR_RETURN(const std::vector<Tensor> scores, predictor->Run({&first.images, 1}));
+  ASSIGN_OR_RETURN(const std::vector<Tensor> scores, predictor->Run({&first.values[0], 1}));
   const absl::Span<const float> logits = scores[0].data<float>();
   absl::PrintF("wrote %s.pdmodel; a %d is taken for a %d\n", lowered,
-               first.labels.data<int64_t>()[0],
+               first.values[1].data<int64_t>()[0],
                std::max_element(logits.begin(), logits.end()) - logits.begin());
   return absl::OkStatus();
 }

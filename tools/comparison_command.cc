@@ -15,11 +15,13 @@
 #include "runtime/backend.h"
 #include "runtime/comparison.h"
 #include "runtime/data/batcher.h"
-#include "runtime/data/image_set.h"
+#include "runtime/data/data_source.h"
+#include "runtime/data/sample_set.h"
 #include "runtime/op_by_op.h"
 #include "runtime/scope.h"
 #include "runtime/tensor.h"
 #include "runtime/training/evaluator.h"
+#include "runtime/training/fed_batches.h"
 #include "tools/comparison_report.h"
 #include "tools/named_program.h"
 #include "tools/network_ends.h"
@@ -117,8 +119,18 @@ absl::Status CompareOnArrays(const ComparisonCommand& command, const Model& mode
   return comparison->Run(feeds);
 }
 
-absl::Status CompareOnDataSet(const ComparisonCommand& command, const Model& model,
-                              const Model& other, Comparison* comparison) {
+// What both programs are fed with a batch. A variable of both is fed what the first one declares.
+std::vector<Feed> FeedsOfBoth(std::vector<Feed> feeds, const std::vector<Feed>& others) {
+  for (const Feed& other : others) {
+    const bool is_fed = std::any_of(feeds.begin(), feeds.end(),
+                                    [&](const Feed& feed) { return feed.name == other.name; });
+    if (!is_fed) feeds.push_back(other);
+  }
+  return feeds;
+}
+
+absl::Status CompareOnData(const ComparisonCommand& command, const Model& model, const Model& other,
+                           Comparison* comparison) {
   ASSIGN_OR_RETURN(const NetworkVariables variables,
                    FindVariablesForFlags(model.program(), model.path(), command.variables));
   NetworkVariables named;
@@ -126,21 +138,21 @@ absl::Status CompareOnDataSet(const ComparisonCommand& command, const Model& mod
   const absl::StatusOr<NetworkVariables> others = FindNetworkVariables(other.program(), named);
   if (!others.ok()) return InFile(other.path(), others.status());
 
-  ASSIGN_OR_RETURN(const ImageSet set, LoadTestSet(*command.data_set));
+  ASSIGN_OR_RETURN(const std::unique_ptr<SampleSet> set,
+                   OpenSamples(*command.data, DataPart::kTest));
   BatchOptions options;
   options.batch_size = command.batch_size;
   options.shuffle = false;
-  options.image_dims = DeclaredImage(model.program(), variables.images);
-  ASSIGN_OR_RETURN(Batcher batcher, Batcher::Create(&set, options));
-  const int64_t batches = std::min(command.batches, batcher.BatchesPerEpoch());
-  for (int64_t i = 0; i < batches; ++i) {
-    ASSIGN_OR_RETURN(const Batch batch, batcher.Next());
-    std::vector<Feed> feeds = {{variables.images, &batch.images}};
-    for (const NetworkVariables* of : {&variables, &*others}) {
-      const bool is_fed = of->labels.empty() || feeds.back().name == of->labels;
-      if (!is_fed) feeds.push_back({of->labels, &batch.labels});
-    }
-    RETURN_IF_ERROR(comparison->Run(feeds));
+  ASSIGN_OR_RETURN(FedBatches batches,
+                   FedBatches::Create(model.program(), set.get(), variables, options));
+  ASSIGN_OR_RETURN(FedBatches other_batches,
+                   FedBatches::Create(other.program(), set.get(), *others, options));
+  const int64_t count = std::min(command.batches, batches.batcher().BatchesPerEpoch());
+  for (int64_t i = 0; i < count; ++i) {
+    ASSIGN_OR_RETURN(const Batch batch, batches.batcher().Next());
+    ASSIGN_OR_RETURN(const Batch other_batch, other_batches.batcher().Next());
+    RETURN_IF_ERROR(
+        comparison->Run(FeedsOfBoth(batches.FeedsOf(batch), other_batches.FeedsOf(other_batch))));
   }
   return absl::OkStatus();
 }
@@ -158,8 +170,8 @@ absl::StatusOr<ExitCode> RunComparisonCommand(const ComparisonCommand& command) 
                    Model::Load(command.program, "params", command.backend_options,
                                command.op_by_op ? &other->program() : nullptr));
   ASSIGN_OR_RETURN(Comparison comparison, Comparison::Create(model->runnable(), other->runnable()));
-  RETURN_IF_ERROR(command.data_set ? CompareOnDataSet(command, *model, *other, &comparison)
-                                   : CompareOnArrays(command, *model, *other, &comparison));
+  RETURN_IF_ERROR(command.data ? CompareOnData(command, *model, *other, &comparison)
+                               : CompareOnArrays(command, *model, *other, &comparison));
   RETURN_IF_ERROR(WriteReport(command.json
                                   ? ComparisonJson(model->path(), other->path(), comparison)
                                   : ComparisonText(comparison),

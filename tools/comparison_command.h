@@ -10,7 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "runtime/backends.h"
-#include "runtime/data/data_set.h"
+#include "runtime/data/data_source.h"
 #include "runtime/training/network_variables.h"
 #include "tools/command_line.h"
 #include "tools/inference_inputs.h"
@@ -35,7 +35,7 @@ struct ComparisonCommand {
   // Arrays for variables of one program or of both; or, if this is set, the first batches of a data
   // set's test images.
   std::vector<NamedFile> feeds;
-  std::optional<DataSetName> data_set;
+  std::optional<DataSource> data;
   NetworkVariables variables;  // those of the program; "": found
   int64_t batch_size = 0;
   int64_t batches = 0;

@@ -15,7 +15,7 @@
 #include "absl/strings/string_view.h"
 #include "proto/base/status_macros.h"
 #include "runtime/backends.h"
-#include "runtime/data/data_set.h"
+#include "runtime/data/data_source.h"
 #include "runtime/passive_waiting.h"
 #include "tools/bench_command.h"
 #include "tools/command_line.h"
@@ -104,9 +104,9 @@ absl::StatusOr<std::vector<NamedFile>> ReadFeeds() {
   return feeds;
 }
 
-absl::StatusOr<std::optional<DataSetName>> ReadDataSet() {
+absl::StatusOr<std::optional<DataSource>> ReadData() {
   if (FLAGS_data.empty()) return std::nullopt;
-  return DataSetOfFlag(FLAGS_data);
+  return DataOfFlag(FLAGS_data);
 }
 
 absl::StatusOr<ExitCode> RunProgram(const std::string& path, const NetworkFlags& flags) {
@@ -115,7 +115,7 @@ absl::StatusOr<ExitCode> RunProgram(const std::string& path, const NetworkFlags&
   command.params = FLAGS_params;
   ASSIGN_OR_RETURN(command.feeds, ReadFeeds());
   ASSIGN_OR_RETURN(command.fetches, ParseNamedFiles("fetches", FLAGS_fetches));
-  ASSIGN_OR_RETURN(command.data_set, ReadDataSet());
+  ASSIGN_OR_RETURN(command.data, ReadData());
   command.variables = flags.variables;
   command.batch_size = flags.batch_size;
   command.backend = flags.backend;
@@ -144,8 +144,8 @@ absl::StatusOr<ExitCode> Compare(const std::string& path, const NetworkFlags& fl
   command.op_by_op = FLAGS_op_by_op;
   command.backend_options = flags.backend_options;
   ASSIGN_OR_RETURN(command.feeds, ReadFeeds());
-  ASSIGN_OR_RETURN(command.data_set, ReadDataSet());
-  if (command.data_set && !command.feeds.empty()) {
+  ASSIGN_OR_RETURN(command.data, ReadData());
+  if (command.data && !command.feeds.empty()) {
     return UsageError("--feeds and --data: what is compared runs on one of them");
   }
   command.variables = flags.variables;

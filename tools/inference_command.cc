@@ -10,7 +10,8 @@
 #include "proto/program/feeds_and_fetches.h"
 #include "proto/program/program.h"
 #include "runtime/backend.h"
-#include "runtime/data/image_set.h"
+#include "runtime/data/data_source.h"
+#include "runtime/data/sample_set.h"
 #include "runtime/npy.h"
 #include "runtime/scope.h"
 #include "runtime/tensor.h"
@@ -25,7 +26,7 @@ namespace fixpoint {
 namespace {
 
 std::string EvaluationText(const Evaluation& evaluation) {
-  std::string text = absl::StrCat("images ", evaluation.images);
+  std::string text = absl::StrCat("images ", evaluation.samples);
   if (evaluation.loss) absl::StrAppendFormat(&text, ", loss %.4f", *evaluation.loss);
   if (evaluation.accuracy) absl::StrAppendFormat(&text, ", accuracy %.4f", *evaluation.accuracy);
   return text + "\n";
@@ -36,7 +37,7 @@ std::string EvaluationJson(const std::string& program, const Evaluation& evaluat
   json.BeginObject();
   json.Key("schema_version").Int(kSchemaVersion);
   json.Key("program").String(program);
-  json.Key("images").Int(evaluation.images);
+  json.Key("images").Int(evaluation.samples);
   if (evaluation.loss) json.Key("loss").Double(*evaluation.loss);
   if (evaluation.accuracy) json.Key("accuracy").Double(*evaluation.accuracy);
   json.EndObject();
@@ -51,8 +52,8 @@ absl::Status TellOfBackend(const InferenceCommand& command, const Backend& backe
   return WriteReport(text, output_is_taken);
 }
 
-absl::StatusOr<ExitCode> EvaluateDataSet(const InferenceCommand& command, const Program& program,
-                                         Scope* scope) {
+absl::StatusOr<ExitCode> EvaluateData(const InferenceCommand& command, const Program& program,
+                                      Scope* scope) {
   ASSIGN_OR_RETURN(const NetworkVariables variables,
                    FindVariablesForFlags(program, command.program, command.variables));
   if (variables.scores.empty() && variables.loss.empty()) {
@@ -60,13 +61,14 @@ absl::StatusOr<ExitCode> EvaluateDataSet(const InferenceCommand& command, const 
                                    " has no cross entropy and not one fetch: which variable holds "
                                    "the scores of the classes? --scores=NAME"));
   }
-  ASSIGN_OR_RETURN(const ImageSet set, LoadTestSet(*command.data_set));
+  ASSIGN_OR_RETURN(const std::unique_ptr<SampleSet> set,
+                   OpenSamples(*command.data, DataPart::kTest));
   BatchRunOptions options;
   options.variables = variables;
   options.backend = command.backend;
   options.backend_options = command.backend_options;
   options.batches.batch_size = command.batch_size;
-  absl::StatusOr<Evaluator> evaluator = Evaluator::Create(program, scope, &set, options);
+  absl::StatusOr<Evaluator> evaluator = Evaluator::Create(program, scope, set.get(), options);
   if (!evaluator.ok()) return InFile(command.program, evaluator.status());
   const absl::StatusOr<Evaluation> evaluation = evaluator->Run();
   if (!evaluation.ok()) return InFile(command.program, evaluation.status());
@@ -135,7 +137,7 @@ absl::StatusOr<ExitCode> RunInferenceCommand(const InferenceCommand& command) {
   }
   ASSIGN_OR_RETURN(Scope scope,
                    LoadScope(named.program, command.program, "params", command.params));
-  if (command.data_set) return EvaluateDataSet(command, named.program, &scope);
+  if (command.data) return EvaluateData(command, named.program, &scope);
   Outputs outputs(std::move(inputs));
   return RunOnArrays(command, named.program, &scope, &outputs);
 }

@@ -10,7 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "runtime/backends.h"
-#include "runtime/data/data_set.h"
+#include "runtime/data/data_source.h"
 #include "runtime/training/network_variables.h"
 #include "tools/command_line.h"
 #include "tools/inference_inputs.h"
@@ -25,7 +25,7 @@ struct InferenceCommand {
   std::vector<NamedFile> feeds;
   std::vector<NamedFile> fetches;
   // ... or, where this is set, the images of a data set to test on.
-  std::optional<DataSetName> data_set;
+  std::optional<DataSource> data;
   NetworkVariables variables;  // "": found
   int64_t batch_size = 0;
 

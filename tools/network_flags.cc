@@ -51,10 +51,10 @@ absl::StatusOr<NetworkFlags> ReadNetworkFlags() {
   return flags;
 }
 
-absl::StatusOr<DataSetName> DataSetOfFlag(const std::string& data) {
-  const absl::StatusOr<DataSetName> name = ParseDataSetName(data);
-  if (!name.ok()) return UsageError(absl::StrCat("--data: ", name.status().message()));
-  return name;
+absl::StatusOr<DataSource> DataOfFlag(const std::string& data) {
+  const absl::StatusOr<DataSource> source = ParseDataSource(data);
+  if (!source.ok()) return UsageError(absl::StrCat("--data: ", source.status().message()));
+  return source;
 }
 
 }  // namespace fixpoint

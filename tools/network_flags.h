@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "runtime/backends.h"
-#include "runtime/data/data_set.h"
+#include "runtime/data/data_source.h"
 #include "runtime/training/network_variables.h"
 
 // main sets how threads wait before anything else is done.
@@ -31,8 +31,8 @@ struct NetworkFlags {
 // there are more threads than kMostThreads.
 absl::StatusOr<NetworkFlags> ReadNetworkFlags();
 
-// The data set that --data names. Usage errors: those of ParseDataSetName.
-absl::StatusOr<DataSetName> DataSetOfFlag(const std::string& data);
+// The data that --data names. Usage errors: those of ParseDataSource.
+absl::StatusOr<DataSource> DataOfFlag(const std::string& data);
 
 }  // namespace fixpoint
 

@@ -100,7 +100,7 @@ absl::StatusOr<ExitCode> Run(const CommandLine& line) {
   command.params = FLAGS_params;
   command.eval_program = FLAGS_eval_program;
   command.data = FLAGS_data;
-  ASSIGN_OR_RETURN(command.data_set, DataSetOfFlag(FLAGS_data));
+  ASSIGN_OR_RETURN(command.data_source, DataOfFlag(FLAGS_data));
   command.variables = flags.variables;
   command.epochs = FLAGS_epochs;
   command.steps = FLAGS_steps;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -11,7 +12,7 @@
 #include "proto/base/status_macros.h"
 #include "proto/file/atomic_file.h"
 #include "proto/program/program.h"
-#include "runtime/data/image_set.h"
+#include "runtime/data/sample_set.h"
 #include "runtime/npz.h"
 #include "runtime/parameter_file.h"
 #include "runtime/scope.h"
@@ -19,6 +20,7 @@
 #include "runtime/training/batch_runner.h"
 #include "runtime/training/checkpoint.h"
 #include "runtime/training/evaluator.h"
+#include "runtime/training/fed_batches.h"
 #include "runtime/training/trainer.h"
 #include "tools/initial_values.h"
 #include "tools/json.h"
@@ -98,10 +100,12 @@ class TrainingRun {
         FindNetworkVariables(evaluation_, options_.variables);
     if (!variables.ok()) return InFile(EvaluatedFile(), variables.status());
 
-    ASSIGN_OR_RETURN(training_set_, LoadTrainingSet(command_.data_set));
-    ASSIGN_OR_RETURN(test_set_, LoadTestSet(command_.data_set));
+    ASSIGN_OR_RETURN(training_set_, OpenSamples(command_.data_source, DataPart::kTraining));
+    ASSIGN_OR_RETURN(test_set_, OpenSamples(command_.data_source, DataPart::kTest));
     // Checked before a large network is initialised.
-    const absl::Status batches = BatchesFor(training_, &*training_set_, options_).status();
+    const absl::Status batches =
+        FedBatches::Create(training_, training_set_.get(), options_.variables, options_.batches)
+            .status();
     return batches.ok() ? batches : InFile(command_.program, batches);
   }
 
@@ -111,16 +115,16 @@ class TrainingRun {
       RETURN_IF_ERROR(CheckCanBeSaved(Trained(), scope_, command_.save));
     }
     RETURN_IF_ERROR(CheckDumped());
-    DescribeRun();
+    RETURN_IF_ERROR(DescribeRun());
     RETURN_IF_ERROR(OpenCheckpoints());
 
     absl::StatusOr<Trainer> trainer =
-        Trainer::Create(training_, &scope_, &*training_set_, options_);
+        Trainer::Create(training_, &scope_, training_set_.get(), options_);
     if (!trainer.ok()) return InFile(command_.program, trainer.status());
     trainer_.emplace(*std::move(trainer));
     RETURN_IF_ERROR(trainer_->GoTo(state_.step()));
     absl::StatusOr<Evaluator> evaluator =
-        Evaluator::Create(evaluation_, &scope_, &*test_set_, options_);
+        Evaluator::Create(evaluation_, &scope_, test_set_.get(), options_);
     if (!evaluator.ok()) return InFile(EvaluatedFile(), evaluator.status());
     evaluator_.emplace(*std::move(evaluator));
 
@@ -157,15 +161,17 @@ class TrainingRun {
     return absl::OkStatus();
   }
 
-  void DescribeRun() {
+  absl::Status DescribeRun() {
     state_.set_program(command_.program);
     state_.set_program_checksum(ChecksumOf(training_));
     state_.set_data(command_.data);
-    state_.set_data_checksum(ChecksumOf(*training_set_));
+    ASSIGN_OR_RETURN(const uint64_t data_checksum, training_set_->Checksum());
+    state_.set_data_checksum(data_checksum);
     state_.set_seed(command_.backend_options.seed);
     state_.set_batch_size(command_.batch_size);
     state_.set_backend(std::string(BackendName(command_.backend)));
     state_.set_threads(command_.backend_options.threads);
+    return absl::OkStatus();
   }
 
   absl::Status CountSteps() {
@@ -243,9 +249,9 @@ class TrainingRun {
     const auto done = static_cast<double>(step - begun_with_);
     std::optional<double> accuracy;
     if (result.correct) {
-      accuracy = static_cast<double>(*result.correct) / static_cast<double>(result.images);
+      accuracy = static_cast<double>(*result.correct) / static_cast<double>(result.samples);
     }
-    images_ += result.images;
+    images_ += result.samples;
     if (progress_.IsDue()) {
       progress_.Show(ProgressText({step, steps_, *result.loss, accuracy,
                                    static_cast<double>(images_) / seconds,
@@ -311,8 +317,8 @@ class TrainingRun {
   Program startup_;
   Program evaluation_;
   BatchRunOptions options_;
-  std::optional<ImageSet> training_set_;
-  std::optional<ImageSet> test_set_;
+  std::unique_ptr<SampleSet> training_set_;
+  std::unique_ptr<SampleSet> test_set_;
   Scope scope_;
   std::optional<Trainer> trainer_;
   std::optional<Evaluator> evaluator_;

@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "runtime/backends.h"
-#include "runtime/data/data_set.h"
+#include "runtime/data/data_source.h"
 #include "runtime/training/network_variables.h"
 #include "tools/command_line.h"
 
@@ -21,7 +21,7 @@ struct TrainingCommand {
   std::string params;        // parameters to start from, a folder or a combined file; "": none
   std::string eval_program;  // "": a test program is made from the program
   std::string data;          // as named on the command line
-  DataSetName data_set;
+  DataSource data_source;
   NetworkVariables variables;  // "": found
 
   int64_t epochs = 0;

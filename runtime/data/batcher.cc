@@ -1,17 +1,13 @@
 #include "runtime/data/batcher.h"
 
 #include <algorithm>
-#include <cmath>
+#include <array>
 #include <cstddef>
 #include <numeric>
-#include <string>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/types/span.h"
 #include "ops/dims.h"
 #include "proto/base/status_macros.h"
-#include "proto/wire/program.pb.h"
 #include "runtime/data/random_streams.h"
 #include "runtime/random.h"
 
@@ -39,67 +35,42 @@ void Shuffle(uint64_t seed, int64_t epoch, std::vector<int64_t>& order) {
   }
 }
 
-std::string Described(const Tensor& tensor) {
-  return absl::StrCat(VarType::Type_Name(tensor.dtype()), " ", DimsText(tensor.dims()));
-}
-
-absl::Status CheckSet(const ImageSet& set) {
-  const Tensor& images = set.images;
-  const Tensor& labels = set.labels;
-  if (images.dtype() != VarType::UINT8 || images.dims().size() != 4) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the images are ", Described(images), "; expected UINT8 [N, C, H, W]"));
-  }
-  const int64_t count = images.dims()[0];
-  if (labels.dtype() != VarType::INT64 || labels.dims() != std::vector<int64_t>{count}) {
-    return absl::InvalidArgumentError(absl::StrCat("the labels are ", Described(labels),
-                                                   "; expected INT64 [", count,
-                                                   "], one for each image"));
-  }
-  if (count == 0) return absl::InvalidArgumentError("the set has no images");
-  return absl::OkStatus();
+absl::Status CheckForm(const SampleField& field, const FieldForm& form) {
+  const absl::StatusOr<int64_t> wanted = TensorSize(form.dims);
+  if (wanted.ok() && *wanted == *ElementCount(field.dims)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "a sample of \"", field.name, "\" is ", DimsText(field.dims), ", and in a batch it is to be ",
+      DimsText(form.dims), "; want as many elements"));
 }
 
 }  // namespace
 
-absl::StatusOr<Batcher> Batcher::Create(const ImageSet* set, const BatchOptions& options) {
-  RETURN_IF_ERROR(CheckSet(*set));
+absl::StatusOr<Batcher> Batcher::Create(const SampleSet* set, std::vector<FieldForm> forms,
+                                        const BatchOptions& options) {
+  if (set->size() == 0) return absl::InvalidArgumentError("the set has no samples");
   if (options.batch_size < 1) {
     return absl::InvalidArgumentError(
         absl::StrCat("the batch size is ", options.batch_size, "; expected 1 or more"));
   }
-  const Dims of_set(set->images.dims().begin() + 1, set->images.dims().end());
-  const absl::StatusOr<int64_t> pixels = TensorSize(options.image_dims);
-  if (!options.image_dims.empty() && (!pixels.ok() || *pixels != *ElementCount(of_set))) {
+  for (const FieldForm& form : forms) {
+    RETURN_IF_ERROR(CheckForm(set->fields()[form.field], form));
+  }
+  if (options.drop_last && set->size() < options.batch_size) {
     return absl::InvalidArgumentError(
-        absl::StrCat("an image of the set is ", DimsText(of_set), ", and in a batch it is to be ",
-                     DimsText(options.image_dims), "; want as many pixels"));
+        absl::StrCat("the set has ", set->size(), " samples, less than a batch of ",
+                     options.batch_size, ", and the last batch is dropped: none is left"));
   }
-  if (!std::isfinite(options.scale) || !std::isfinite(options.offset)) {
-    return absl::InvalidArgumentError(absl::StrCat("the scale is ", options.scale,
-                                                   " and the offset ", options.offset,
-                                                   "; expected finite numbers"));
-  }
-  const int64_t count = set->images.dims()[0];
-  if (options.drop_last && count < options.batch_size) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the set has ", count, " images, less than a batch of ", options.batch_size,
-                     ", and the last batch is dropped: none is left"));
-  }
-  return Batcher(set, options);
+  return Batcher(set, std::move(forms), options);
 }
 
-Batcher::Batcher(const ImageSet* set, const BatchOptions& options) : set_(set), options_(options) {
-  if (options_.image_dims.empty()) {
-    options_.image_dims.assign(set->images.dims().begin() + 1, set->images.dims().end());
-  }
-  for (size_t pixel = 0; pixel < values_.size(); ++pixel) {
-    values_[pixel] = static_cast<float>(pixel) * options.scale + options.offset;
-  }
+absl::StatusOr<Batcher> Batcher::Create(const SampleSet* set, const BatchOptions& options) {
+  std::vector<FieldForm> forms;
+  for (const SampleField& field : set->fields()) forms.push_back({forms.size(), field.dims});
+  return Create(set, std::move(forms), options);
 }
 
 int64_t Batcher::BatchesPerEpoch() const {
-  const int64_t count = set_->images.dims()[0];
+  const int64_t count = set_->size();
   const int64_t whole = count / options_.batch_size;
   return options_.drop_last || count % options_.batch_size == 0 ? whole : whole + 1;
 }
@@ -119,7 +90,7 @@ absl::Status Batcher::Seek(BatchPosition position) {
 
 void Batcher::OrderEpoch() {
   if (ordered_epoch_ == position_.epoch) return;
-  order_.resize(static_cast<size_t>(set_->images.dims()[0]));
+  order_.resize(static_cast<size_t>(set_->size()));
   std::iota(order_.begin(), order_.end(), 0);
   if (options_.shuffle) Shuffle(options_.seed, position_.epoch, order_);
   ordered_epoch_ = position_.epoch;
@@ -128,27 +99,14 @@ void Batcher::OrderEpoch() {
 absl::StatusOr<Batch> Batcher::Next() {
   OrderEpoch();
   const int64_t first = position_.batch * options_.batch_size;
-  const int64_t count = std::min(options_.batch_size, set_->images.dims()[0] - first);
-  std::vector<int64_t> dims = options_.image_dims;
-  dims.insert(dims.begin(), count);
-  ASSIGN_OR_RETURN(Tensor images, Tensor::Allocate(VarType::FP32, dims));
-  ASSIGN_OR_RETURN(Tensor labels, Tensor::Allocate(VarType::INT64, {count, 1}));
-
-  const auto image_size = static_cast<size_t>(images.size() / count);
-  const absl::Span<const uint8_t> from = std::as_const(set_->images).data<uint8_t>();
-  auto value = images.mutable_data<float>().begin();
-  auto label = labels.mutable_data<int64_t>().begin();
-  for (int64_t i = first; i < first + count; ++i) {
-    const auto index = static_cast<size_t>(order_[static_cast<size_t>(i)]);
-    for (const uint8_t pixel : from.subspan(index * image_size, image_size)) {
-      *value++ = values_[pixel];
-    }
-    *label++ = set_->labels.data<int64_t>()[index];
-  }
+  const int64_t count = std::min(options_.batch_size, set_->size() - first);
+  Batch batch;
+  batch.samples.assign(order_.begin() + first, order_.begin() + first + count);
+  ASSIGN_OR_RETURN(batch.values, set_->Read(batch.samples, forms_));
 
   ++position_.batch;
   if (position_.batch == BatchesPerEpoch()) position_ = {position_.epoch + 1, 0};
-  return Batch{std::move(images), std::move(labels)};
+  return batch;
 }
 
 }  // namespace fixpoint

@@ -1,16 +1,16 @@
-// Batches of a data set, epoch after epoch. What a batch holds depends on the seed and its place
-// alone: a run that is resumed at a position sees what the uninterrupted one sees.
+// Batches of a set of samples, epoch after epoch. What a batch holds depends on the seed and its
+// place alone: a run that is resumed at a position sees what the uninterrupted one sees.
 
 #ifndef FIXPOINT_RUNTIME_DATA_BATCHER_H_
 #define FIXPOINT_RUNTIME_DATA_BATCHER_H_
 
-#include <array>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "runtime/data/image_set.h"
+#include "runtime/data/sample_set.h"
 #include "runtime/tensor.h"
 
 namespace fixpoint {
@@ -24,18 +24,11 @@ struct BatchOptions {
   // Whether the rest of an epoch after its last whole batch is dropped instead of being a smaller
   // batch.
   bool drop_last = false;
-  // The extents of an image in a batch, [784] for programs that take rows; empty: the set's,
-  // [C,H,W].
-  std::vector<int64_t> image_dims;
-  // A pixel of 0 to 255 becomes pixel * scale + offset: by default 0 to 1. The reference's readers
-  // do so with CIFAR-10, and have MNIST from -1 to 1: scale 2 / 255, offset -1.
-  float scale = 1.0F / 255;
-  float offset = 0;
 };
 
 struct Batch {
-  Tensor images;  // FP32 [n, ...], as BatchOptions::image_dims say.
-  Tensor labels;  // INT64 [n,1], as the reference's cross_entropy takes them.
+  std::vector<int64_t> samples;  // their indices in the set
+  std::vector<Tensor> values;    // [samples, ...], one for each form
 };
 
 // The position of a run: the next batch, both counted from 0.
@@ -46,10 +39,13 @@ struct BatchPosition {
 
 class Batcher {
  public:
-  // `set` must outlive the batcher. kInvalidArgument for a set that does not meet ImageSet's
-  // requirements or has no images, a batch size under 1, extents with another number of pixels, a
-  // scale or an offset that is not finite, and if no batch is left because the last is dropped.
-  static absl::StatusOr<Batcher> Create(const ImageSet* set, const BatchOptions& options);
+  // Batches with these forms of fields, or with all fields as they are in the set, which must
+  // outlive the batcher. kInvalidArgument for a set without samples, a batch size under 1, a form
+  // with another number of elements than its field, and if no batch is left because the last is
+  // dropped.
+  static absl::StatusOr<Batcher> Create(const SampleSet* set, std::vector<FieldForm> forms,
+                                        const BatchOptions& options);
+  static absl::StatusOr<Batcher> Create(const SampleSet* set, const BatchOptions& options);
 
   int64_t BatchesPerEpoch() const;
 
@@ -59,20 +55,21 @@ class Batcher {
   absl::Status Seek(BatchPosition position);
 
   // The next batch; after the last one of an epoch, the first of the next epoch. An epoch takes
-  // each image once. kFailedPrecondition where the system has no memory.
+  // each sample once. Errors: those of SampleSet::Read.
   absl::StatusOr<Batch> Next();
 
  private:
-  Batcher(const ImageSet* set, const BatchOptions& options);
+  Batcher(const SampleSet* set, std::vector<FieldForm> forms, const BatchOptions& options)
+      : set_(set), forms_(std::move(forms)), options_(options) {}
 
   // Brings order_ to the epoch of position_.
   void OrderEpoch();
 
-  const ImageSet* set_;
+  const SampleSet* set_;
+  std::vector<FieldForm> forms_;
   BatchOptions options_;
-  std::array<float, 256> values_;  // Values by pixel.
   BatchPosition position_;
-  std::vector<int64_t> order_;  // The images of ordered_epoch_ one after another.
+  std::vector<int64_t> order_;  // The samples of ordered_epoch_ one after another.
   int64_t ordered_epoch_ = -1;
 };
 

@@ -30,7 +30,7 @@ absl::StatusOr<int64_t> CountCorrect(const std::string& name, const Tensor& scor
       scores.dims()[1] == 0) {
     return absl::InvalidArgumentError(absl::StrCat("the scores ", Described(name, scores),
                                                    "; want FP32 [", rows,
-                                                   ", classes], a row for each image"));
+                                                   ", classes], a row for each label"));
   }
   const auto classes = static_cast<size_t>(scores.dims()[1]);
   int64_t correct = 0;
@@ -44,50 +44,44 @@ absl::StatusOr<int64_t> CountCorrect(const std::string& name, const Tensor& scor
 }  // namespace
 
 BatchRunner::BatchRunner(NetworkVariables variables, std::unique_ptr<Backend> backend,
-                         Batcher batcher)
+                         FedBatches batches)
     : variables_(std::move(variables)),
       backend_(std::move(backend)),
-      batcher_(std::move(batcher)) {}
-
-absl::StatusOr<Batcher> BatchesFor(const Program& program, const ImageSet* set,
-                                   const BatchRunOptions& options) {
-  BatchOptions batches = options.batches;
-  batches.image_dims = DeclaredImage(program, options.variables.images);
-  return Batcher::Create(set, batches);
-}
+      batches_(std::move(batches)) {}
 
 absl::StatusOr<BatchRunner> BatchRunner::Create(const Program& program, Scope* scope,
-                                                const ImageSet* set,
+                                                const SampleSet* set,
                                                 const BatchRunOptions& options) {
-  ASSIGN_OR_RETURN(Batcher batcher, BatchesFor(program, set, options));
+  ASSIGN_OR_RETURN(FedBatches batches,
+                   FedBatches::Create(program, set, options.variables, options.batches));
   ASSIGN_OR_RETURN(std::unique_ptr<Backend> backend,
                    MakeBackend(options.backend, program, scope, options.backend_options));
-  return BatchRunner(options.variables, std::move(backend), std::move(batcher));
+  return BatchRunner(options.variables, std::move(backend), std::move(batches));
 }
 
 absl::StatusOr<BatchResult> BatchRunner::Run(int64_t number, uint32_t step,
                                              absl::Span<const std::string> also_fetch) {
-  const int64_t per_epoch = batcher_.BatchesPerEpoch();
-  RETURN_IF_ERROR(batcher_.Seek({number / per_epoch, number % per_epoch}));
-  ASSIGN_OR_RETURN(const Batch batch, batcher_.Next());
+  const int64_t per_epoch = BatchesPerEpoch();
+  RETURN_IF_ERROR(batches_.batcher().Seek({number / per_epoch, number % per_epoch}));
+  ASSIGN_OR_RETURN(const Batch batch, batches_.batcher().Next());
 
-  std::vector<Feed> feeds = {{variables_.images, &batch.images}};
-  if (!variables_.labels.empty()) feeds.push_back({variables_.labels, &batch.labels});
-  const bool has_answers = !variables_.scores.empty();
+  const Tensor* const labels = batches_.LabelsOf(batch);
+  const bool has_answers = labels != nullptr && !variables_.scores.empty();
   std::vector<std::string> fetches(also_fetch.begin(), also_fetch.end());
   if (has_answers) fetches.push_back(variables_.scores);
   if (!variables_.loss.empty()) fetches.push_back(variables_.loss);
-  ASSIGN_OR_RETURN(std::vector<Tensor> fetched, backend_->Run(feeds, fetches, step));
+  ASSIGN_OR_RETURN(std::vector<Tensor> fetched,
+                   backend_->Run(batches_.FeedsOf(batch), fetches, step));
 
   BatchResult result;
-  result.images = batch.labels.size();
+  result.samples = static_cast<int64_t>(batch.samples.size());
   if (!variables_.loss.empty()) {
     ASSIGN_OR_RETURN(result.loss, LossIn(variables_.loss, fetched.back()));
     fetched.pop_back();
   }
   if (has_answers) {
     ASSIGN_OR_RETURN(result.correct,
-                     CountCorrect(variables_.scores, fetched.back(), batch.labels.data<int64_t>()));
+                     CountCorrect(variables_.scores, fetched.back(), labels->data<int64_t>()));
     fetched.pop_back();
   }
   result.fetched = std::move(fetched);

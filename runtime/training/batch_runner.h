@@ -1,4 +1,4 @@
-// Runs a program on the batches of a data set, and reports how well it did on each.
+// Runs a program on the batches of a set of samples, and reports how well it did on each.
 
 #ifndef FIXPOINT_RUNTIME_TRAINING_BATCH_RUNNER_H_
 #define FIXPOINT_RUNTIME_TRAINING_BATCH_RUNNER_H_
@@ -15,14 +15,15 @@
 #include "runtime/backend.h"
 #include "runtime/backends.h"
 #include "runtime/data/batcher.h"
-#include "runtime/data/image_set.h"
+#include "runtime/data/sample_set.h"
 #include "runtime/scope.h"
 #include "runtime/tensor.h"
+#include "runtime/training/fed_batches.h"
 #include "runtime/training/network_variables.h"
 
 namespace fixpoint {
 
-// How the program runs, and the form of its batches.
+// How the program runs, and in which batches.
 struct BatchRunOptions {
   NetworkVariables variables;
   BackendKind backend = kDefaultBackend;
@@ -31,39 +32,35 @@ struct BatchRunOptions {
 };
 
 struct BatchResult {
-  int64_t images = 0;
-  std::optional<double> loss;      // none if the program has none
-  std::optional<int64_t> correct;  // number of right answers; none if the scores are not known
-  std::vector<Tensor> fetched;     // other fetches
+  int64_t samples = 0;
+  std::optional<double> loss;  // none if the program has none
+  std::optional<int64_t>
+      correct;                  // number of right answers; none if scores or labels are not known
+  std::vector<Tensor> fetched;  // other fetches
 };
-
-// The batches of a set that the program takes: images have the shape that it declares, if that is
-// known. The set outlives the batcher. Errors: those of Batcher::Create; kInvalidArgument: the
-// program declares another number of pixels.
-absl::StatusOr<Batcher> BatchesFor(const Program& program, const ImageSet* set,
-                                   const BatchRunOptions& options);
 
 class BatchRunner {
  public:
-  // All that is pointed to outlives the runner. Errors: those of MakeBackend and BatchesFor.
+  // All that is pointed to outlives the runner. Errors: those of FedBatches::Create and
+  // MakeBackend.
   static absl::StatusOr<BatchRunner> Create(const Program& program, Scope* scope,
-                                            const ImageSet* set, const BatchRunOptions& options);
+                                            const SampleSet* set, const BatchRunOptions& options);
 
-  int64_t BatchesPerEpoch() const { return batcher_.BatchesPerEpoch(); }
+  int64_t BatchesPerEpoch() const { return batches_.batcher().BatchesPerEpoch(); }
   const Backend& backend() const { return *backend_; }
 
   // Runs the program on batch `number`, counted from 0 through all epochs; `step` is the backend's.
   // Errors: those of Backend::Run; kInvalidArgument: the loss is not one value, or the scores are
-  // not a row for each image.
+  // not a row for each label.
   absl::StatusOr<BatchResult> Run(int64_t number, uint32_t step,
                                   absl::Span<const std::string> also_fetch = {});
 
  private:
-  BatchRunner(NetworkVariables variables, std::unique_ptr<Backend> backend, Batcher batcher);
+  BatchRunner(NetworkVariables variables, std::unique_ptr<Backend> backend, FedBatches batches);
 
   NetworkVariables variables_;
   std::unique_ptr<Backend> backend_;
-  Batcher batcher_;
+  FedBatches batches_;
 };
 
 }  // namespace fixpoint

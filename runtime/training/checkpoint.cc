@@ -1,12 +1,10 @@
 #include "runtime/training/checkpoint.h"
 
 #include <unistd.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <functional>
-#include <initializer_list>
 #include <system_error>
 
 #include "absl/strings/match.h"
@@ -14,12 +12,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "absl/types/span.h"
 #include "ops/dims.h"
 #include "proto/base/status_macros.h"
 #include "proto/file/atomic_file.h"
 #include "proto/file/text_message.h"
 #include "proto/program/program.h"
+#include "runtime/checksum.h"
 #include "runtime/npz.h"
 #include "runtime/staged_directory.h"
 #include "runtime/tensor.h"
@@ -35,17 +33,6 @@ constexpr char kStepPrefix[] = "step-";
 // The prefix that AtomicFile and StagedDirectory give to the names of what is incomplete or being
 // removed.
 constexpr char kUnfinishedPrefix[] = ".fixpoint-";
-
-// CRC-32, with the length above it.
-uint64_t Checksum(std::initializer_list<absl::Span<const uint8_t>> pieces) {
-  uint64_t length = 0;
-  uLong crc = crc32_z(0, nullptr, 0);
-  for (const absl::Span<const uint8_t> piece : pieces) {
-    crc = crc32_z(crc, piece.data(), piece.size());
-    length += piece.size();
-  }
-  return length << 32 ^ crc;
-}
 
 std::string Described(const Scope::Value& value) {
   const Tensor* tensor = std::get_if<Tensor>(&value);
@@ -72,11 +59,7 @@ absl::Status Append(const std::string& name, StagedDirectory* folder,
 
 uint64_t ChecksumOf(const Program& program) {
   const std::string bytes = program.Proto().SerializeAsString();
-  return Checksum({{reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}});
-}
-
-uint64_t ChecksumOf(const ImageSet& set) {
-  return Checksum({set.images.bytes(), set.labels.bytes()});
+  return ChecksumOf({{reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}});
 }
 
 absl::StatusOr<Checkpoint> LoadCheckpoint(const std::string& path) {

@@ -18,7 +18,6 @@
 #include "absl/status/statusor.h"
 #include "proto/config/training_state.pb.h"
 #include "proto/program/program_fwd.h"
-#include "runtime/data/image_set.h"
 #include "runtime/scope.h"
 
 namespace fixpoint {
@@ -29,10 +28,8 @@ struct Checkpoint {
   Scope scope;
 };
 
-// Checksums by which a program or a data set is recognised. They guard against accident, not
-// against malice.
+// A checksum by which a program is recognised (runtime/checksum.h).
 uint64_t ChecksumOf(const Program& program);
-uint64_t ChecksumOf(const ImageSet& set);
 
 // Errors start with the file: those of LoadTextMessage and LoadNpz; kInvalidArgument: the state has
 // no step, or one below 0.

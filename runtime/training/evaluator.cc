@@ -18,7 +18,7 @@ absl::Status CheckDoesNotTrain(const Program& program) {
 }
 
 absl::StatusOr<Evaluator> Evaluator::Create(const Program& program, Scope* scope,
-                                            const ImageSet* set, const BatchRunOptions& options) {
+                                            const SampleSet* set, const BatchRunOptions& options) {
   RETURN_IF_ERROR(CheckDoesNotTrain(program));
   BatchRunOptions in_order = options;
   in_order.batches.shuffle = false;
@@ -42,15 +42,15 @@ absl::StatusOr<Evaluation> Evaluator::RunOnAll() {
   bool has_answers = true;
   for (int64_t batch = 0; batch < runner_.BatchesPerEpoch(); ++batch) {
     ASSIGN_OR_RETURN(const BatchResult result, runner_.Run(batch, /*step=*/0));
-    evaluation.images += result.images;
+    evaluation.samples += result.samples;
     has_loss = result.loss.has_value();
     has_answers = result.correct.has_value();
-    loss += result.loss.value_or(0) * static_cast<double>(result.images);
+    loss += result.loss.value_or(0) * static_cast<double>(result.samples);
     correct += result.correct.value_or(0);
   }
-  const auto images = static_cast<double>(evaluation.images);
-  if (has_loss) evaluation.loss = loss / images;
-  if (has_answers) evaluation.accuracy = static_cast<double>(correct) / images;
+  const auto samples = static_cast<double>(evaluation.samples);
+  if (has_loss) evaluation.loss = loss / samples;
+  if (has_answers) evaluation.accuracy = static_cast<double>(correct) / samples;
   return evaluation;
 }
 

@@ -1,4 +1,4 @@
-// How well a program does on a whole data set.
+// How well a program does on a whole set of samples.
 
 #ifndef FIXPOINT_RUNTIME_TRAINING_EVALUATOR_H_
 #define FIXPOINT_RUNTIME_TRAINING_EVALUATOR_H_
@@ -10,15 +10,15 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "proto/program/program_fwd.h"
-#include "runtime/data/image_set.h"
+#include "runtime/data/sample_set.h"
 #include "runtime/scope.h"
 #include "runtime/training/batch_runner.h"
 
 namespace fixpoint {
 
 struct Evaluation {
-  int64_t images = 0;
-  std::optional<double> loss;      // the mean over all images
+  int64_t samples = 0;
+  std::optional<double> loss;      // the mean over all samples
   std::optional<double> accuracy;  // the share of right answers
 };
 
@@ -30,10 +30,10 @@ class Evaluator {
  public:
   // `program` is for inference or in test mode (transpiler/freeze/test_program.h). All that is
   // pointed to outlives the evaluator. Errors: those of CheckDoesNotTrain and BatchRunner::Create.
-  static absl::StatusOr<Evaluator> Create(const Program& program, Scope* scope, const ImageSet* set,
-                                          const BatchRunOptions& options);
+  static absl::StatusOr<Evaluator> Create(const Program& program, Scope* scope,
+                                          const SampleSet* set, const BatchRunOptions& options);
 
-  // Runs the program once on every image, in the order of the set, with what the scope holds now.
+  // Runs the program once on every sample, in the order of the set, with what the scope holds now.
   // The scope is then as it was: what the program's ops write there, such as ranges that a
   // quantizer finds anew in each run, is restored. Errors: those of BatchRunner::Run and KeptState.
   absl::StatusOr<Evaluation> Run();

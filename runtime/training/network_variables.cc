@@ -1,6 +1,5 @@
 #include "runtime/training/network_variables.h"
 
-#include <algorithm>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -92,15 +91,6 @@ absl::StatusOr<NetworkVariables> FindNetworkVariables(const Program& program,
   if (named.loss.empty()) named.loss = LossOf(program);
   if (named.scores.empty()) named.scores = ScoresOf(program, named.labels);
   return named;
-}
-
-std::vector<int64_t> DeclaredImage(const Program& program, const std::string& images) {
-  const Variable* variable = program.Find(program.block(0), images);
-  const VarType::TensorDesc* tensor = variable != nullptr ? variable->tensor() : nullptr;
-  if (tensor == nullptr || tensor->dims_size() < 2) return {};
-  const std::vector<int64_t> dims(tensor->dims().begin() + 1, tensor->dims().end());
-  const bool is_known = std::all_of(dims.begin(), dims.end(), [](int64_t dim) { return dim >= 0; });
-  return is_known ? dims : std::vector<int64_t>{};
 }
 
 }  // namespace fixpoint

@@ -3,9 +3,7 @@
 #ifndef FIXPOINT_RUNTIME_TRAINING_NETWORK_VARIABLES_H_
 #define FIXPOINT_RUNTIME_TRAINING_NETWORK_VARIABLES_H_
 
-#include <cstdint>
 #include <string>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "proto/program/program_fwd.h"
@@ -22,9 +20,6 @@ struct NetworkVariables {
 // Fills in those that are "" from the program:
 absl::StatusOr<NetworkVariables> FindNetworkVariables(const Program& program,
                                                       NetworkVariables named = {});
-
-// The extents of one image as the program declares its variable of images; none if it does not.
-std::vector<int64_t> DeclaredImage(const Program& program, const std::string& images);
 
 }  // namespace fixpoint
 

@@ -27,11 +27,11 @@ absl::Status Initialize(const Program& startup, Scope* scope, const BatchRunOpti
   return backend->Run({}, {}, /*step=*/0).status();
 }
 
-Trainer::Trainer(const Program& program, Scope* scope, const ImageSet* set,
+Trainer::Trainer(const Program& program, Scope* scope, const SampleSet* set,
                  const BatchRunOptions& options, BatchRunner runner)
     : program_(&program), scope_(scope), set_(set), options_(options), runner_(std::move(runner)) {}
 
-absl::StatusOr<Trainer> Trainer::Create(const Program& program, Scope* scope, const ImageSet* set,
+absl::StatusOr<Trainer> Trainer::Create(const Program& program, Scope* scope, const SampleSet* set,
                                         const BatchRunOptions& options) {
   if (options.variables.loss.empty()) {
     return absl::InvalidArgumentError(

@@ -1,8 +1,8 @@
-// Trains a program on a data set, step by step.
+// Trains a program on a set of samples, step by step.
 //
 //   Scope scope;
 //   RETURN_IF_ERROR(Initialize(startup, &scope, options));
-//   ASSIGN_OR_RETURN(Trainer trainer, Trainer::Create(main, &scope, &images, options));
+//   ASSIGN_OR_RETURN(Trainer trainer, Trainer::Create(main, &scope, &samples, options));
 //   while (trainer.epoch() < 10) RETURN_IF_ERROR(trainer.Step().status());
 //
 // An Evaluator (runtime/training/evaluator.h) then measures how well it does.
@@ -18,7 +18,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "proto/program/program_fwd.h"
-#include "runtime/data/image_set.h"
+#include "runtime/data/sample_set.h"
 #include "runtime/scope.h"
 #include "runtime/training/batch_runner.h"
 
@@ -33,7 +33,7 @@ class Trainer {
   // All that is pointed to outlives the trainer; `scope` has been initialised. The seed of the
   // batches is that of their order. Errors: those of BatchRunner::Create; kInvalidArgument: the
   // options name no loss.
-  static absl::StatusOr<Trainer> Create(const Program& program, Scope* scope, const ImageSet* set,
+  static absl::StatusOr<Trainer> Create(const Program& program, Scope* scope, const SampleSet* set,
                                         const BatchRunOptions& options);
 
   // How many steps were done. A step depends only on the scope, the options and this number.
@@ -65,8 +65,8 @@ class Trainer {
     Scope scope;
   };
 
-  Trainer(const Program& program, Scope* scope, const ImageSet* set, const BatchRunOptions& options,
-          BatchRunner runner);
+  Trainer(const Program& program, Scope* scope, const SampleSet* set,
+          const BatchRunOptions& options, BatchRunner runner);
 
   absl::Status CopyScope();
   // The error for a loss that is not finite in the step that was just done.
@@ -74,7 +74,7 @@ class Trainer {
 
   const Program* program_;
   Scope* scope_;
-  const ImageSet* set_;
+  const SampleSet* set_;
   BatchRunOptions options_;
   BatchRunner runner_;
   int64_t step_ = 0;

@@ -16,7 +16,7 @@
 #include "benchmarks/networks.h"
 #include "proto/program/program.h"
 #include "runtime/data/batcher.h"
-#include "runtime/data/data_set.h"
+#include "runtime/data/data_source.h"
 #include "runtime/executor/executor.h"
 #include "runtime/predictor.h"
 #include "runtime/scope.h"
@@ -52,15 +52,16 @@ class MnistPredictions : public testing::TestWithParam<Case> {
     const auto transpiled = Transpile(&network_.main, options);
     ASSERT_TRUE(transpiled.ok()) << transpiled.status();
     ASSERT_TRUE((*Executor::Create(network_.startup, &scope_, {/*seed=*/1}))->Run({}, {}, 0).ok());
-    const auto set = LoadTrainingSet({DataSetKind::kMnist, folder});
+    const auto set = OpenSamples({{DataSetKind::kMnist, folder}}, DataPart::kTraining);
     ASSERT_TRUE(set.ok()) << set.status();
     BatchOptions batches;
     batches.batch_size = kBatch;
-    auto batcher = Batcher::Create(&*set, batches);
+    auto batcher = Batcher::Create(set->get(), batches);
     const auto trained = Executor::Create(network_.main, &scope_);
     for (uint32_t step = 0; step < kSteps; ++step) {
       const auto batch = batcher->Next();
-      const Feed feeds[] = {{network_.image, &batch->images}, {network_.label, &batch->labels}};
+      const Feed feeds[] = {{network_.image, &batch->values[0]},
+                            {network_.label, &batch->values[1]}};
       ASSERT_TRUE((*trained)->Run(feeds, {network_.loss}, step).ok());
     }
   }
@@ -95,26 +96,26 @@ TEST_P(MnistPredictions, AreThoseOfTheSimulation) {
   const Program test = MakeTestProgram(network_.main).value();
   const auto simulation = Executor::Create(test, &scope_);
   const auto predictor = MakePredictor();
-  const auto set = LoadTestSet({DataSetKind::kMnist, folder});
+  const auto set = OpenSamples({{DataSetKind::kMnist, folder}}, DataPart::kTest);
   BatchOptions in_order;
   in_order.batch_size = kBatch;
   in_order.shuffle = false;
-  auto batcher = Batcher::Create(&*set, in_order);
+  auto batcher = Batcher::Create(set->get(), in_order);
   int64_t images = 0;
   int64_t other_predictions = 0;
   int64_t other_scores = 0;
   int64_t correct = 0;
   for (int64_t i = 0; i < batcher->BatchesPerEpoch(); ++i) {
     const auto batch = batcher->Next();
-    const Feed feeds[] = {{network_.image, &batch->images}};
+    const Feed feeds[] = {{network_.image, &batch->values[0]}};
     const auto simulated = (*simulation)->Run(feeds, {network_.scores}, 0);
-    const auto predicted = predictor->Run({&batch->images, 1});
+    const auto predicted = predictor->Run({&batch->values[0], 1});
     ASSERT_TRUE(simulated.ok() && predicted.ok()) << simulated.status() << predicted.status();
     other_scores += (*simulated)[0].bytes() != (*predicted)[0].bytes();
     for (int64_t image = 0; image < kBatch; ++image, ++images) {
       const int64_t prediction = LargestOf((*predicted)[0], image);
       other_predictions += prediction != LargestOf((*simulated)[0], image);
-      correct += prediction == batch->labels.data<int64_t>()[image];
+      correct += prediction == batch->values[1].data<int64_t>()[image];
     }
   }
   EXPECT_EQ(images, 10000);

@@ -9,7 +9,7 @@
 namespace fixpoint {
 
 // The set has an image for each label and gives a batch, or is an error of the input.
-void CheckImageSet(const absl::StatusOr<ImageSet>& set);
+void CheckImageSet(absl::StatusOr<ImageSet> set);
 
 }  // namespace fixpoint
 

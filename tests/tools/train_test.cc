@@ -441,7 +441,7 @@ TEST_F(Train, WhatIsWrongIsToldByExitCode) {
       {{"--save=mlp.txt"}, 2, "would replace the input"},
       {{"--images=label"},
        3,
-       "mlp.txt: an image of the set is [1, 28, 28], and in a batch it is to be [1]"},
+       "mlp.txt: a sample of \"images\" is [1, 28, 28], and in a batch it is to be [1]"},
       {{"--images=pixels"}, 2, "--images: block 0 of mlp.txt has no variable \"pixels\""},
       {{"--eval_program=none.txt"}, 3, "none.txt: cannot be read"},
       {{"--eval_program=mlp.txt"},

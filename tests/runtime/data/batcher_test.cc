@@ -9,9 +9,12 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "absl/types/span.h"
+#include "runtime/data/image_samples.h"
+#include "runtime/data/sample_set.h"
 #include "runtime/tensor.h"
 
 namespace fixpoint {
@@ -21,7 +24,7 @@ using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
 
 // Image i is two pixels, i and 255 - i; its label is 100 + i.
-ImageSet CountedSet(int64_t count) {
+ImageSamples CountedSet(int64_t count) {
   std::vector<uint8_t> pixels;
   std::vector<int64_t> labels;
   for (int64_t i = 0; i < count; ++i) {
@@ -29,8 +32,9 @@ ImageSet CountedSet(int64_t count) {
     pixels.push_back(static_cast<uint8_t>(255 - i));
     labels.push_back(100 + i);
   }
-  return {Tensor::FromValues<uint8_t>({count, 1, 2, 1}, pixels),
-          Tensor::FromValues<int64_t>({count}, labels)};
+  return ImageSamples::Create({Tensor::FromValues<uint8_t>({count, 1, 2, 1}, pixels),
+                               Tensor::FromValues<int64_t>({count}, labels)})
+      .value();
 }
 
 BatchOptions InOrder(int64_t batch_size) {
@@ -40,7 +44,7 @@ BatchOptions InOrder(int64_t batch_size) {
   return options;
 }
 
-Batcher BatcherOf(const ImageSet& set, const BatchOptions& options) {
+Batcher BatcherOf(const SampleSet& set, const BatchOptions& options) {
   absl::StatusOr<Batcher> batcher = Batcher::Create(&set, options);
   EXPECT_TRUE(batcher.ok()) << batcher.status();
   return *std::move(batcher);
@@ -49,7 +53,7 @@ Batcher BatcherOf(const ImageSet& set, const BatchOptions& options) {
 std::vector<int64_t> NextLabels(Batcher& batcher) {
   const absl::StatusOr<Batch> batch = batcher.Next();
   EXPECT_TRUE(batch.ok()) << batch.status();
-  const absl::Span<const int64_t> labels = batch->labels.data<int64_t>();
+  const absl::Span<const int64_t> labels = batch->values[1].data<int64_t>();
   return {labels.begin(), labels.end()};
 }
 
@@ -63,26 +67,19 @@ std::vector<int64_t> LabelsOf(Batcher& batcher, int64_t batches) {
 }
 
 TEST(Batcher, ABatchHasImagesAndLabels) {
-  const ImageSet set = CountedSet(3);
+  const ImageSamples set = CountedSet(3);
   Batcher batcher = BatcherOf(set, InOrder(2));
   const absl::StatusOr<Batch> batch = batcher.Next();
   ASSERT_TRUE(batch.ok()) << batch.status();
-  EXPECT_THAT(batch->images.dims(), ElementsAre(2, 1, 2, 1));
-  EXPECT_THAT(batch->images.data<float>(), ElementsAre(0, 1, 1.0F / 255, 254 * (1.0F / 255)));
-  EXPECT_THAT(batch->labels.dims(), ElementsAre(2, 1));
-  EXPECT_THAT(batch->labels.data<int64_t>(), ElementsAre(100, 101));
-}
-
-TEST(Batcher, PixelsAreScaledAndMoved) {
-  const ImageSet set = CountedSet(1);
-  BatchOptions options = InOrder(1);
-  options.scale = 0.5;
-  options.offset = -1;
-  EXPECT_THAT(BatcherOf(set, options).Next()->images.data<float>(), ElementsAre(-1, 126.5));
+  EXPECT_THAT(batch->samples, ElementsAre(0, 1));
+  EXPECT_THAT(batch->values[0].dims(), ElementsAre(2, 1, 2, 1));
+  EXPECT_THAT(batch->values[0].data<float>(), ElementsAre(0, 1, 1.0F / 255, 254 * (1.0F / 255)));
+  EXPECT_THAT(batch->values[1].dims(), ElementsAre(2, 1));
+  EXPECT_THAT(batch->values[1].data<int64_t>(), ElementsAre(100, 101));
 }
 
 TEST(Batcher, TheLastBatchIsSmallerOrDropped) {
-  const ImageSet set = CountedSet(5);
+  const ImageSamples set = CountedSet(5);
   Batcher kept = BatcherOf(set, InOrder(2));
   EXPECT_EQ(kept.BatchesPerEpoch(), 3);
   EXPECT_THAT(LabelsOf(kept, 4), ElementsAre(100, 101, 102, 103, 104, 100, 101));
@@ -105,7 +102,7 @@ BatchOptions Shuffled(int64_t batch_size, uint64_t seed) {
 }
 
 TEST(Batcher, AnEpochTakesEachImageOnceInAnOrderOfItsOwn) {
-  const ImageSet set = CountedSet(100);
+  const ImageSamples set = CountedSet(100);
   std::vector<int64_t> sorted(100);
   std::iota(sorted.begin(), sorted.end(), 100);
   Batcher batcher = BatcherOf(set, Shuffled(8, 1));
@@ -121,7 +118,7 @@ TEST(Batcher, AnEpochTakesEachImageOnceInAnOrderOfItsOwn) {
 
 // The order for a seed must never change, because runs are compared by it.
 TEST(Batcher, TheOrderIsThatOfTheSeedAndTheEpoch) {
-  const ImageSet set = CountedSet(8);
+  const ImageSamples set = CountedSet(8);
   Batcher batcher = BatcherOf(set, Shuffled(8, 7));
   EXPECT_THAT(NextLabels(batcher), ElementsAre(105, 101, 102, 103, 104, 100, 107, 106));
   EXPECT_THAT(NextLabels(batcher), ElementsAre(106, 103, 100, 107, 105, 101, 102, 104));
@@ -130,7 +127,7 @@ TEST(Batcher, TheOrderIsThatOfTheSeedAndTheEpoch) {
 // Each of the 24 orders of 4 images comes in 1000 of 24000 epochs, give or take 5 standard
 // deviations.
 TEST(Batcher, AllOrdersAreEquallyLikely) {
-  const ImageSet set = CountedSet(4);
+  const ImageSamples set = CountedSet(4);
   Batcher batcher = BatcherOf(set, Shuffled(4, 3));
   std::map<std::vector<int64_t>, int> counts;
   for (int epoch = 0; epoch < 24000; ++epoch) ++counts[NextLabels(batcher)];
@@ -139,7 +136,7 @@ TEST(Batcher, AllOrdersAreEquallyLikely) {
 }
 
 TEST(Batcher, ARunIsTakenUpAtAnyBatch) {
-  const ImageSet set = CountedSet(10);
+  const ImageSamples set = CountedSet(10);
   Batcher whole = BatcherOf(set, Shuffled(3, 5));
   for (int64_t batch = 0; batch < 12; ++batch) {
     const BatchPosition position = whole.Position();
@@ -160,7 +157,7 @@ TEST(Batcher, ARunIsTakenUpAtAnyBatch) {
 }
 
 TEST(Batcher, ThereIsNoBatchBeyondAnEpoch) {
-  const ImageSet set = CountedSet(10);
+  const ImageSamples set = CountedSet(10);
   Batcher batcher = BatcherOf(set, Shuffled(3, 5));
   EXPECT_EQ(batcher.Seek({2, 4}),
             absl::InvalidArgumentError("there is no batch 4 of epoch 2; epochs from 0 on have "
@@ -170,21 +167,34 @@ TEST(Batcher, ThereIsNoBatchBeyondAnEpoch) {
   EXPECT_EQ(batcher.Position().epoch, 0);
 }
 
-TEST(Batcher, ImagesHaveTheExtentsThatAreAskedFor) {
-  const ImageSet set = CountedSet(3);
-  BatchOptions options = InOrder(3);
-  options.image_dims = {2};
-  EXPECT_THAT(BatcherOf(set, options).Next()->images.dims(), ElementsAre(3, 2));
-  options.image_dims = {3};
-  EXPECT_EQ(Batcher::Create(&set, options).status(),
-            absl::InvalidArgumentError("an image of the set is [1, 2, 1], and in a batch it is to "
-                                       "be [3]; want as many pixels"));
+TEST(Batcher, SamplesHaveTheExtentsThatAreAskedFor) {
+  const ImageSamples set = CountedSet(3);
+  const auto dims = [&](std::vector<int64_t> wanted) -> absl::StatusOr<std::vector<int64_t>> {
+    absl::StatusOr<Batcher> batcher = Batcher::Create(&set, {{0, std::move(wanted)}}, InOrder(3));
+    if (!batcher.ok()) return batcher.status();
+    return batcher->Next()->values[0].dims();
+  };
+  EXPECT_THAT(dims({2}).value(), ElementsAre(3, 2));
+  EXPECT_EQ(dims({3}).status(),
+            absl::InvalidArgumentError("a sample of \"images\" is [1, 2, 1], and in a batch it is "
+                                       "to be [3]; want as many elements"));
+  EXPECT_FALSE(dims({-1, -2}).ok());
+}
+
+TEST(Batcher, HasOnlyTheFieldsThatAreAskedFor) {
+  const ImageSamples set = CountedSet(3);
+  Batcher batcher = Batcher::Create(&set, {{1, {}}}, InOrder(2)).value();
+  const absl::StatusOr<Batch> batch = batcher.Next();
+  ASSERT_TRUE(batch.ok()) << batch.status();
+  ASSERT_EQ(batch->values.size(), 1u);
+  EXPECT_THAT(batch->values[0].dims(), ElementsAre(2));
+  EXPECT_THAT(batch->values[0].data<int64_t>(), ElementsAre(100, 101));
 }
 
 TEST(Batcher, SaysWhatIsWrong) {
   using absl::InvalidArgumentError;
-  const ImageSet set = CountedSet(5);
-  const auto status = [](const ImageSet& set, const BatchOptions& options) {
+  const ImageSamples set = CountedSet(5);
+  const auto status = [](const SampleSet& set, const BatchOptions& options) {
     return Batcher::Create(&set, options).status();
   };
   EXPECT_EQ(status(set, InOrder(0)),
@@ -192,22 +202,9 @@ TEST(Batcher, SaysWhatIsWrong) {
   BatchOptions options = InOrder(6);
   options.drop_last = true;
   EXPECT_EQ(status(set, options),
-            InvalidArgumentError("the set has 5 images, less than a batch of 6, and the last batch "
-                                 "is dropped: none is left"));
-  options = InOrder(1);
-  options.offset = std::numeric_limits<float>::infinity();
-  EXPECT_EQ(status(set, options), InvalidArgumentError("the scale is 0.00392157 and the offset "
-                                                       "inf; expected finite numbers"));
-  EXPECT_EQ(status(CountedSet(0), InOrder(1)), InvalidArgumentError("the set has no images"));
-  const ImageSet floats = {Tensor::FromValues<float>({1, 1, 1, 1}, {0}),
-                           Tensor::FromValues<int64_t>({1}, {0})};
-  EXPECT_EQ(status(floats, InOrder(1)),
-            InvalidArgumentError("the images are FP32 [1, 1, 1, 1]; expected UINT8 [N, C, H, W]"));
-  const ImageSet few_labels = {Tensor::FromValues<uint8_t>({2, 1, 1, 1}, {0, 0}),
-                               Tensor::FromValues<int64_t>({1}, {0})};
-  EXPECT_EQ(
-      status(few_labels, InOrder(1)),
-      InvalidArgumentError("the labels are INT64 [1]; expected INT64 [2], one for each image"));
+            InvalidArgumentError("the set has 5 samples, less than a batch of 6, and the last "
+                                 "batch is dropped: none is left"));
+  EXPECT_EQ(status(CountedSet(0), InOrder(1)), InvalidArgumentError("the set has no samples"));
 }
 
 }  // namespace

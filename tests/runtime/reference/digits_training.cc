@@ -8,6 +8,7 @@
 #include "ops/program_builder.h"
 #include "runtime/data/batcher.h"
 #include "runtime/data/digits.h"
+#include "runtime/data/image_set.h"
 #include "runtime/reference/array.h"
 #include "runtime/reference/interpreter.h"
 #include "runtime/tensor.h"
@@ -21,10 +22,10 @@ namespace {
 constexpr char kImage[] = "image";
 constexpr char kLabel[] = "label";
 
-ImageSet Digits() {
+ImageSamples Digits() {
   absl::StatusOr<ImageSet> digits = RenderDigits(320, /*seed=*/1);
   EXPECT_TRUE(digits.ok()) << digits.status();
-  return *std::move(digits);
+  return ImageSamples::Create(*std::move(digits)).value();
 }
 
 bool Persists(const Program& program, const std::string& name) {
@@ -69,8 +70,8 @@ void DigitsTraining::Feed() {
   ASSERT_TRUE(batcher->Seek({steps_ / batches, steps_ % batches}).ok());
   absl::StatusOr<Batch> batch = batcher->Next();
   ASSERT_TRUE(batch.ok()) << batch.status();
-  scope_.Set(kImage, std::move(batch->images));
-  scope_.Set(kLabel, std::move(batch->labels));
+  scope_.Set(kImage, std::move(batch->values[0]));
+  scope_.Set(kLabel, std::move(batch->values[1]));
 }
 
 std::vector<double> DigitsTraining::Train(int steps) {

@@ -13,7 +13,7 @@
 #include "ops/quantizer_table.h"
 #include "proto/config/quant_config.pb.h"
 #include "proto/program/program.h"
-#include "runtime/data/image_set.h"
+#include "runtime/data/image_samples.h"
 #include "runtime/reference/frame.h"
 #include "runtime/scope.h"
 
@@ -51,12 +51,12 @@ class DigitsTraining {
   const Program& program() const { return program_; }
 
  private:
-  DigitsTraining(Program program, ImageSet digits)
+  DigitsTraining(Program program, ImageSamples digits)
       : digits_(std::move(digits)), program_(std::move(program)) {}
 
   void Feed();
 
-  ImageSet digits_;
+  ImageSamples digits_;
   Program program_;
   std::string loss_;
   Scope scope_;

@@ -175,15 +175,10 @@ TEST(Checkpoint, ADamagedOneIsAnErrorOfItsFile) {
                 absl::StrCat(path, "/state.textproto: its step is missing, or below 0")));
 }
 
-TEST(Checksum, TellsProgramsAndDataApart) {
+TEST(Checksum, TellsProgramsApart) {
   const Program program = ParsedProgram("relu(X=x) -> (Out=y)\n");
   EXPECT_EQ(ChecksumOf(program), ChecksumOf(program.Clone()));
   EXPECT_NE(ChecksumOf(program), ChecksumOf(ParsedProgram("relu(X=x) -> (Out=z)\n")));
-  const ImageSet set = BrighterPixelSet(10);
-  ImageSet relabelled = BrighterPixelSet(10);
-  EXPECT_EQ(ChecksumOf(set), ChecksumOf(relabelled));
-  relabelled.labels.mutable_data<int64_t>()[3] ^= 1;
-  EXPECT_NE(ChecksumOf(set), ChecksumOf(relabelled));
 }
 
 }  // namespace

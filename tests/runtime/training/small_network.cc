@@ -34,7 +34,7 @@ SmallNetwork::SmallNetwork() {
   CHECK(test_net.status().ok()) << test_net.status();
 }
 
-ImageSet BrighterPixelSet(int64_t count) {
+ImageSamples BrighterPixelSet(int64_t count) {
   std::vector<uint8_t> pixels;
   std::vector<int64_t> labels;
   for (int64_t i = 0; i < count; ++i) {
@@ -42,8 +42,9 @@ ImageSet BrighterPixelSet(int64_t count) {
     pixels.push_back(static_cast<uint8_t>(i * 31 + 50));
     labels.push_back(pixels[2 * i] > pixels[2 * i + 1]);
   }
-  return {Tensor::FromValues<uint8_t>({count, 1, 1, 2}, pixels),
-          Tensor::FromValues<int64_t>({count}, labels)};
+  return ImageSamples::Create({Tensor::FromValues<uint8_t>({count, 1, 1, 2}, pixels),
+                               Tensor::FromValues<int64_t>({count}, labels)})
+      .value();
 }
 
 }  // namespace fixpoint

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "proto/program/program.h"
-#include "runtime/data/image_set.h"
+#include "runtime/data/image_samples.h"
 
 namespace fixpoint {
 
@@ -21,7 +21,7 @@ struct SmallNetwork {
 };
 
 // Images [count,1,1,2] of pixels that follow a fixed rule; the label says which is the brighter.
-ImageSet BrighterPixelSet(int64_t count);
+ImageSamples BrighterPixelSet(int64_t count);
 
 }  // namespace fixpoint
 

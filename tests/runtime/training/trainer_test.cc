@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "proto/program/program.h"
 #include "runtime/backends.h"
+#include "runtime/data/image_samples.h"
 #include "runtime/training/evaluator.h"
 #include "runtime/training/network_variables.h"
 #include "tests/runtime/training/small_network.h"
@@ -48,7 +49,7 @@ BatchRunOptions OptionsOf(const Program& program, BackendKind backend, uint64_t 
 // The scope after some steps.
 std::string Trained(BackendKind backend, uint64_t seed, int64_t steps) {
   const SmallNetwork net;
-  const ImageSet set = BrighterPixelSet(40);
+  const ImageSamples set = BrighterPixelSet(40);
   const BatchRunOptions options = OptionsOf(net.main, backend, seed);
   Scope scope;
   EXPECT_EQ(Initialize(net.startup, &scope, options), absl::OkStatus());
@@ -59,8 +60,8 @@ std::string Trained(BackendKind backend, uint64_t seed, int64_t steps) {
 
 TEST_P(Trainers, LearnsWhatIsMeasuredOnATestSet) {
   const SmallNetwork net;
-  const ImageSet training_set = BrighterPixelSet(200);
-  const ImageSet test_set = BrighterPixelSet(256);
+  const ImageSamples training_set = BrighterPixelSet(200);
+  const ImageSamples test_set = BrighterPixelSet(256);
   const BatchRunOptions options = OptionsOf(net.main, GetParam());
   BatchRunOptions test_options = options;
   test_options.variables.scores = FindNetworkVariables(net.test)->scores;
@@ -73,11 +74,11 @@ TEST_P(Trainers, LearnsWhatIsMeasuredOnATestSet) {
   Evaluator evaluator = *Evaluator::Create(net.test, &scope, &test_set, test_options);
   const Evaluation before = *evaluator.Run();
   const BatchResult first = *trainer.Step();
-  EXPECT_EQ(first.images, 16);
+  EXPECT_EQ(first.samples, 16);
   while (trainer.epoch() < 20) ASSERT_EQ(trainer.Step().status(), absl::OkStatus());
   EXPECT_EQ(trainer.step(), 260);
   const Evaluation after = *evaluator.Run();
-  EXPECT_EQ(after.images, 256);
+  EXPECT_EQ(after.samples, 256);
   EXPECT_LT(*after.loss, *before.loss / 2);
   EXPECT_GT(*after.accuracy, 0.9);
 }
@@ -89,7 +90,7 @@ TEST_P(Trainers, TheSameSeedGivesTheSameBits) {
 
 TEST_P(Trainers, GoesOnWhereAnotherStopped) {
   const SmallNetwork net;
-  const ImageSet set = BrighterPixelSet(40);
+  const ImageSamples set = BrighterPixelSet(40);
   const BatchRunOptions options = OptionsOf(net.main, GetParam());
   Scope scope;
   ASSERT_EQ(Initialize(net.startup, &scope, options), absl::OkStatus());
@@ -119,7 +120,7 @@ constexpr char kWritesState[] = R"(
 
 TEST_P(Trainers, AnEvaluationLeavesTheScopeAsItWas) {
   const Program program = ParsedProgram(kWritesState);
-  const ImageSet set = BrighterPixelSet(40);
+  const ImageSamples set = BrighterPixelSet(40);
   BatchRunOptions options = On(GetParam());
   options.variables.images = "image";
   options.variables.scores = "image.q";
@@ -133,7 +134,7 @@ TEST_P(Trainers, AnEvaluationLeavesTheScopeAsItWas) {
   for (int i = 0; i < 2; ++i) {
     const auto evaluation = evaluator.Run();
     ASSERT_TRUE(evaluation.ok()) << evaluation.status();
-    EXPECT_EQ(evaluation->images, 40);
+    EXPECT_EQ(evaluation->samples, 40);
     EXPECT_EQ(PrintParameters(scope), before);
   }
 }
@@ -141,7 +142,7 @@ TEST_P(Trainers, AnEvaluationLeavesTheScopeAsItWas) {
 TEST_P(Trainers, ARunThatIsEvaluatedOnTheWayEqualsOneThatIsNot) {
   const SmallNetwork net;
   const Program evaluated = ParsedProgram(kWritesState);
-  const ImageSet set = BrighterPixelSet(40);
+  const ImageSamples set = BrighterPixelSet(40);
   const BatchRunOptions options = OptionsOf(net.main, GetParam());
   BatchRunOptions of_evaluated = options;
   of_evaluated.variables = {"image", "", "", "image.q"};
@@ -161,7 +162,7 @@ TEST_P(Trainers, ARunThatIsEvaluatedOnTheWayEqualsOneThatIsNot) {
 
 TEST_P(Trainers, GivesWhatIsAskedForBesideTheLoss) {
   const SmallNetwork net;
-  const ImageSet set = BrighterPixelSet(16);
+  const ImageSamples set = BrighterPixelSet(16);
   const BatchRunOptions options = OptionsOf(net.main, GetParam());
   Scope scope;
   ASSERT_EQ(Initialize(net.startup, &scope, options), absl::OkStatus());
@@ -194,7 +195,7 @@ std::string ErrorOfTraining(BackendKind backend, const std::string& program_text
                             const char* values) {
   const Program program = ParsedProgram(program_text);
   Scope scope = *ParseParameters(values, "values");
-  const ImageSet set = BrighterPixelSet(16);
+  const ImageSamples set = BrighterPixelSet(16);
   BatchRunOptions options = On(backend);
   options.variables = {"x", "", "loss", ""};
   Trainer trainer = *Trainer::Create(program, &scope, &set, options);
@@ -237,7 +238,7 @@ TEST_P(Trainers, AnUpdateThatOverflowsIsNamedThoughTheLossWasStillFinite) {
 }
 
 TEST_P(Trainers, WantsALossAndOneNumber) {
-  const ImageSet set = BrighterPixelSet(16);
+  const ImageSamples set = BrighterPixelSet(16);
   Scope scope;
   BatchRunOptions options = On(GetParam());
   options.variables.images = "x";
@@ -252,14 +253,14 @@ TEST_P(Trainers, WantsALossAndOneNumber) {
 }
 
 TEST_P(Trainers, ImagesFitWhatTheProgramDeclares) {
-  const ImageSet set = BrighterPixelSet(16);
+  const ImageSamples set = BrighterPixelSet(16);
   Scope scope;
   BatchRunOptions options = On(GetParam());
   options.variables = {"x", "", "x", ""};
   const Program program = ParsedProgram("var x f32[-1,3]\n");
   EXPECT_EQ(Trainer::Create(program, &scope, &set, options).status(),
-            absl::InvalidArgumentError("an image of the set is [1, 1, 2], and in a batch it is to "
-                                       "be [3]; want as many pixels"));
+            absl::InvalidArgumentError("a sample of \"images\" is [1, 1, 2], and in a batch it is "
+                                       "to be [3]; want as many elements"));
 }
 
 }  // namespace

@@ -95,12 +95,10 @@ FIXPOINT_VNNI void StoreLanes(__m512 x, const Output& out, int64_t at, __mmask16
   constexpr CodeRange kSigned = CodesOfByte(/*is_unsigned=*/false);
   constexpr CodeRange kUnsigned = CodesOfByte(/*is_unsigned=*/true);
   const bool is_signed = out.type() == OutputType::kInt8;
-  x = _mm512_maskz_max_ps(
-      kAllLanes, x,
-      _mm512_set1_ps(static_cast<float>(is_signed ? kSigned.smallest : kUnsigned.smallest)));
-  x = _mm512_maskz_min_ps(
-      kAllLanes, x,
-      _mm512_set1_ps(static_cast<float>(is_signed ? kSigned.largest : kUnsigned.largest)));
+  const float smallest = is_signed ? float{kSigned.smallest} : float{kUnsigned.smallest};
+  const float largest = is_signed ? float{kSigned.largest} : float{kUnsigned.largest};
+  x = _mm512_maskz_max_ps(kAllLanes, x, _mm512_set1_ps(smallest));
+  x = _mm512_maskz_min_ps(kAllLanes, x, _mm512_set1_ps(largest));
   StoreCodes(RoundToCodes(x), static_cast<uint8_t*>(out.data()) + at, mask);
 }
 

@@ -7,12 +7,10 @@
 #include <limits>
 #include <numeric>
 
-#include "runtime/kernels/bit_counts.h"
+#include "runtime/statistics/bit_counts.h"
 
 namespace fixpoint {
 namespace {
-
-using kernels::kBitBins;
 
 float FloatOfBits(uint32_t bits) {
   float x;
@@ -22,8 +20,8 @@ float FloatOfBits(uint32_t bits) {
 
 // The least magnitude of a bin; beyond the last finite one, the largest float.
 double LowOf(int bin) {
-  if (bin >= kernels::kFirstNonFiniteBin) return std::numeric_limits<float>::max();
-  return FloatOfBits(static_cast<uint32_t>(bin) << kernels::kBitsBelowBins);
+  if (bin >= kFirstNonFiniteBin) return std::numeric_limits<float>::max();
+  return FloatOfBits(static_cast<uint32_t>(bin) << kBitsBelowBins);
 }
 
 BitHistogram::Bin BinOf(int bin, int64_t count) {
@@ -41,14 +39,14 @@ int64_t Sum(absl::Span<const int64_t> counts) {
 
 }  // namespace
 
-const int BitHistogram::kBins = kernels::kFirstNonFiniteBin;
+const int BitHistogram::kBins = kFirstNonFiniteBin;
 
 float BitHistogram::Add(absl::Span<const float> values) {
   if (values.empty()) return 0;
-  const kernels::BitEnds ends = kernels::FindBitEnds(values);
+  const BitEnds ends = FindBitEnds(values);
   const size_t size = ends.has_sign() ? 2 * kBitBins : kBitBins;
   if (counts_.size() < size) counts_.resize(size);
-  kernels::CountBits(values, absl::MakeSpan(counts_));
+  CountBits(values, absl::MakeSpan(counts_));
   float min = ends.smallest;
   float max = ends.largest;
   auto finite = static_cast<int64_t>(values.size());

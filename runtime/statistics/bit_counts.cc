@@ -1,4 +1,4 @@
-#include "runtime/kernels/bit_counts.h"
+#include "runtime/statistics/bit_counts.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,9 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "runtime/kernels/vectorised.h"
-
-namespace fixpoint::kernels {
+namespace fixpoint {
 namespace {
 
 uint32_t BitsOf(float x) {
@@ -33,7 +31,7 @@ float FloatOfOrder(int32_t order) {
 // values take turns among this many tables of counters.
 constexpr size_t kTables = 4;
 // For fewer values, it takes longer to add up the tables.
-constexpr size_t kLeastForTables = size_t{1} << 16;
+constexpr size_t kLeastForTables = size_t{1} << 15;
 // So that the counters of a table, of 32 bits, do not overflow.
 constexpr size_t kMostForTables = size_t{1} << 30;
 
@@ -58,21 +56,17 @@ bool BitEnds::has_sign() const { return std::signbit(smallest); }
 bool BitEnds::are_all_finite() const { return std::isfinite(smallest) && std::isfinite(largest); }
 
 BitEnds FindBitEnds(absl::Span<const float> x) {
-  int32_t ends[2];
-  Vectorised([x = x.data(), size = static_cast<int64_t>(x.size()), out = ends] {
-    int32_t smallest = std::numeric_limits<int32_t>::max();
-    int32_t largest = std::numeric_limits<int32_t>::min();
-    for (int64_t i = 0; i < size; ++i) {
-      int32_t bits;
-      std::memcpy(&bits, x + i, sizeof bits);
-      const int32_t order = OrderOf(bits);
-      smallest = std::min(smallest, order);
-      largest = std::max(largest, order);
-    }
-    out[0] = smallest;
-    out[1] = largest;
-  });
-  return {FloatOfOrder(ends[0]), FloatOfOrder(ends[1])};
+  int32_t smallest = std::numeric_limits<int32_t>::max();
+  int32_t largest = std::numeric_limits<int32_t>::min();
+  // gcc vectorises it.
+  for (const float& value : x) {
+    int32_t bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    const int32_t order = OrderOf(bits);
+    smallest = std::min(smallest, order);
+    largest = std::max(largest, order);
+  }
+  return {FloatOfOrder(smallest), FloatOfOrder(largest)};
 }
 
 void CountBits(absl::Span<const float> x, absl::Span<int64_t> counts) {
@@ -82,4 +76,4 @@ void CountBits(absl::Span<const float> x, absl::Span<int64_t> counts) {
   for (const float value : x) ++counts[BitsOf(value) >> kBitsBelowBins];
 }
 
-}  // namespace fixpoint::kernels
+}  // namespace fixpoint

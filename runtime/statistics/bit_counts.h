@@ -1,13 +1,13 @@
 // How often floats agree in their upper bits: a histogram that needs to know no range.
 
-#ifndef FIXPOINT_RUNTIME_KERNELS_BIT_COUNTS_H_
-#define FIXPOINT_RUNTIME_KERNELS_BIT_COUNTS_H_
+#ifndef FIXPOINT_RUNTIME_STATISTICS_BIT_COUNTS_H_
+#define FIXPOINT_RUNTIME_STATISTICS_BIT_COUNTS_H_
 
 #include <cstdint>
 
 #include "absl/types/span.h"
 
-namespace fixpoint::kernels {
+namespace fixpoint {
 
 // The floats of a bin agree in the exponent and in so many bits of the mantissa: a bin is as wide
 // as 1/32 of the power of two below it.
@@ -33,6 +33,6 @@ BitEnds FindBitEnds(absl::Span<const float> x);
 // kBitBins.
 void CountBits(absl::Span<const float> x, absl::Span<int64_t> counts);
 
-}  // namespace fixpoint::kernels
+}  // namespace fixpoint
 
-#endif  // FIXPOINT_RUNTIME_KERNELS_BIT_COUNTS_H_
+#endif  // FIXPOINT_RUNTIME_STATISTICS_BIT_COUNTS_H_

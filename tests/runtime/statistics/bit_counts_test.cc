@@ -1,4 +1,4 @@
-#include "runtime/kernels/bit_counts.h"
+#include "runtime/statistics/bit_counts.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-namespace fixpoint::kernels {
+namespace fixpoint {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -60,4 +60,4 @@ TEST(BitEnds, AreInTheOrderOfFloats) {
 }
 
 }  // namespace
-}  // namespace fixpoint::kernels
+}  // namespace fixpoint

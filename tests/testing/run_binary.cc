@@ -8,6 +8,7 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "tests/testing/temporary_folder.h"
@@ -69,6 +70,10 @@ BinaryRun RunBinary(const std::string& target, const std::vector<std::string>& a
     _exit(127);
   }
   for (int descriptor : {in, out, err}) close(descriptor);
+  if (options.kill_after.count() > 0) {
+    std::this_thread::sleep_for(options.kill_after);
+    kill(child, SIGKILL);
+  }
   int status = 0;
   PCHECK(waitpid(child, &status, 0) == child);
   BinaryRun run;

@@ -3,6 +3,7 @@
 #ifndef FIXPOINT_TESTS_TESTING_RUN_BINARY_H_
 #define FIXPOINT_TESTS_TESTING_RUN_BINARY_H_
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -23,6 +24,8 @@ struct RunBinaryOptions {
   std::string output;
   // Beyond so many bytes a file cannot be written, as on a full disk; 0: no limit.
   int64_t largest_file = 0;
+  // When it is killed, by signal 9, if it has not ended; 0: it is not.
+  std::chrono::microseconds kill_after{0};
 };
 
 // `target` is a path in the workspace ("tools/inspect") that the test's target names as data.

@@ -22,6 +22,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (fixpoint::ParseTextMessage(text, "profile", &profile).ok()) {
     fixpoint::TranspileOptions options;
     options.profile = &profile;
+    // Unlike min-max, it reads the distributions.
+    options.config.mutable_activations()->set_range_rule(fixpoint::QuantSpec::MSE);
     fixpoint::TranspileAndUndo(fixpoint::SmallTrainingProgram(), options);
   }
   return 0;

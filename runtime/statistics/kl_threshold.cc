@@ -18,11 +18,14 @@ constexpr double kNoise = 1e-12;
 double TimesLog(double x) { return x > 0 ? x * std::log(x) : 0; }
 
 // A distribution over bins of one width, and its sums over the first bins, so that a part of it is
-// summed at once.
+// summed at once. What lies beyond the bins is in none.
 class EvenBins {
  public:
   EvenBins(absl::Span<const BitHistogram::Bin> magnitudes, double width) {
-    for (const BitHistogram::Bin& bin : magnitudes) Spread(bin, width);
+    for (const BitHistogram::Bin& bin : magnitudes) {
+      Spread(bin, width);
+      total_ += static_cast<double>(bin.count);
+    }
     for (int i = 0; i < kBins; ++i) {
       counts_[i + 1] = counts_[i] + bins_[i];
       filled_[i + 1] = filled_[i] + (bins_[i] > 0 ? 1 : 0);
@@ -36,8 +39,7 @@ class EvenBins {
   // kCountOfNothing there. Infinite if all are beyond the first `size` bins.
   double Divergence(int size, int codes) const {
     if (counts_[size] <= 0) return std::numeric_limits<double>::infinity();
-    const double total = counts_[kBins];
-    const double beyond = total - counts_[size];
+    const double beyond = std::max(0.0, total_ - counts_[size]);
     const double last = bins_[size - 1];
     const bool is_last_empty = last == 0;
     double sum = logs_[size - 1] + TimesLog(last + beyond);
@@ -50,29 +52,29 @@ class EvenBins {
       const double spread = count / (filled_[end] - filled_[begin]);
       sum -= (count + (code == codes - 1 && !is_last_empty ? beyond : 0)) * std::log(spread);
     }
-    return sum / total - std::log(total) + std::log(counts_[size]);
+    return sum / total_ - std::log(total_) + std::log(counts_[size]);
   }
 
  private:
   // Spreads the count of a bin evenly over its width.
   void Spread(const BitHistogram::Bin& bin, double width) {
-    const auto index = [width](double x) {
-      return std::min(static_cast<int>(x / width), kBins - 1);
-    };
     const auto count = static_cast<double>(bin.count);
-    const int first = index(bin.low);
-    const int last = index(bin.high);
+    const int first = static_cast<int>(std::min<double>(bin.low / width, kBins));
+    const int last = static_cast<int>(std::min<double>(bin.high / width, kBins));
     if (first == last) {
-      bins_[first] += count;
+      // The largest value ends the last bin.
+      const bool is_at_end = first == kBins && bin.low <= kBins * width;
+      if (first < kBins || is_at_end) bins_[std::min(first, kBins - 1)] += count;
       return;
     }
-    for (int i = first; i <= last; ++i) {
+    for (int i = first; i <= std::min(last, kBins - 1); ++i) {
       const double low = std::max(bin.low, i * width);
-      const double high = i == last ? bin.high : (i + 1) * width;
-      bins_[i] += count * (high - low) / (bin.high - bin.low);
+      const double high = std::min(bin.high, (i + 1) * width);
+      bins_[i] += count * std::max(0.0, high - low) / (bin.high - bin.low);
     }
   }
 
+  double total_ = 0;
   std::array<double, kBins> bins_ = {};
   // Sums over the first i bins.
   std::array<double, kBins + 1> counts_ = {};
@@ -86,17 +88,25 @@ std::optional<double> KlThreshold(absl::Span<const BitHistogram::Bin> magnitudes
   if (!magnitudes.empty() && magnitudes.front().high == 0) magnitudes.remove_prefix(1);
   if (magnitudes.empty() || codes > kBins) return std::nullopt;
   const double largest = magnitudes.back().high;
-  const double width = largest / kBins;
-  const EvenBins bins(magnitudes, width);
-  int best = kBins;
-  double least = bins.Divergence(kBins, codes);
-  for (int size = kBins - 1; size >= codes; --size) {
-    const double divergence = bins.Divergence(size, codes);
-    if (divergence >= least - kNoise) continue;
-    least = divergence;
-    best = size;
+  const double smallest = magnitudes.front().high;
+  double end = largest;
+  while (true) {
+    const double width = end / kBins;
+    const EvenBins bins(magnitudes, width);
+    int best = kBins;
+    double least = bins.Divergence(kBins, codes);
+    for (int size = kBins - 1; size >= codes; --size) {
+      const double divergence = bins.Divergence(size, codes);
+      if (divergence >= least - kNoise) continue;
+      least = divergence;
+      best = size;
+    }
+    const double threshold = std::min((best + 0.5) * width, largest);
+    // The best of all may lie below the smallest that was compared: it is looked for more closely.
+    const double closer = 2 * codes * width;
+    if (best > codes || closer >= end || closer < smallest) return threshold;
+    end = closer;
   }
-  return std::min((best + 0.5) * width, largest);
 }
 
 }  // namespace fixpoint

@@ -53,9 +53,10 @@ ValueRange MseRange(const BitHistogram& values, const RangeCoding& coding);
 // with TensorRT" (GTC 2017, S7310): of 2048 bins, the first i for which the divergence of the
 // clipped distribution, with what lies beyond in its last bin, from that of the codes, without it,
 // is least; both ends of an affine range are clipped there. i goes from the number of codes of a
-// sign to 2048, so that with 128 of them nothing below max / 16 is clipped. Zeros are left out:
-// every range has a code for them, and where half of the values are zero, as after a relu, they
-// would decide. Without enough bins for the codes (more than 11 bits), the whole range.
+// sign to 2048; if the first of these is the best, the bins end at twice its place and are compared
+// again, so that no outlier is too large. Zeros are left out: every range has a code for them, and
+// where half of the values are zero, as after a relu, they would decide. Without enough bins for
+// the codes (more than 11 bits), the whole range.
 ValueRange KlRange(const BitHistogram& values, const RangeCoding& coding);
 
 // By the rule of a spec. REQUIRES: as CodingOf; 0 < spec.percentile() <= 100.

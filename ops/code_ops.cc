@@ -17,6 +17,11 @@
 namespace fixpoint {
 namespace {
 
+// What an op means that has no attribute for it, nor has its schema.
+constexpr int kBits = 8;
+constexpr QuantSpec::Rounding kRounding = QuantSpec::HALF_AWAY_FROM_ZERO;
+constexpr int kNoChannelAxis = -1;
+
 absl::StatusOr<int> ReadInt(const OpDesc& op, Era era, absl::string_view name, int otherwise) {
   const OpDesc::Attr* attr = AttrOrDefault(op, name, era);
   if (attr == nullptr) return otherwise;
@@ -54,7 +59,7 @@ const Argument* FindOutput(const Op& op, std::initializer_list<const char*> slot
 
 // The codes that a dequantize op reads; nothing where what it divides by is not a largest code.
 std::optional<CodeRange> CodesToRead(const OpDesc& op, Era era) {
-  const auto largest = ReadLargestCode(op, era, LargestCode(8));
+  const auto largest = ReadLargestCode(op, era, LargestCode(kBits));
   if (!largest.ok()) return std::nullopt;
   for (int bits = kLeastBits; bits <= kMostBits; ++bits) {
     if (LargestCode(bits) == *largest) return SymmetricCodes(bits, QuantSpec::HALF_TO_EVEN);
@@ -71,10 +76,8 @@ absl::StatusOr<int> ReadBits(const OpDesc& op, Era era, int otherwise, int least
 }
 
 absl::StatusOr<CodeRange> ReadCodeRange(const OpDesc& op, Era era, int least_bits) {
-  ASSIGN_OR_RETURN(const int bits, ReadBits(op, era, 8, least_bits));
-  // Ops of an era without the attribute round half away from zero.
-  ASSIGN_OR_RETURN(const int round_type,
-                   ReadInt(op, era, "round_type", RoundTypeOf(QuantSpec::HALF_AWAY_FROM_ZERO)));
+  ASSIGN_OR_RETURN(const int bits, ReadBits(op, era, kBits, least_bits));
+  ASSIGN_OR_RETURN(const int round_type, ReadInt(op, era, "round_type", RoundTypeOf(kRounding)));
   ASSIGN_OR_RETURN(const QuantSpec::Rounding rounding, RoundingOfType(round_type));
   if (!ScalesAreSteps(op.type())) return SymmetricCodes(bits, rounding);
   return AffineCodes(bits, ReadBool(op, era, "unsigned_codes", false), rounding);
@@ -83,7 +86,7 @@ absl::StatusOr<CodeRange> ReadCodeRange(const OpDesc& op, Era era, int least_bit
 absl::StatusOr<int> ReadChannelAxis(const OpDesc& op, Era era) {
   const OpSchema* const schema = FindOpSchema(op.type());
   const bool has_axis = schema == nullptr || schema->FindAttr("quant_axis", era) != nullptr;
-  return has_axis ? ReadInt(op, era, "quant_axis", -1) : -1;
+  return has_axis ? ReadInt(op, era, "quant_axis", kNoChannelAxis) : kNoChannelAxis;
 }
 
 absl::StatusOr<double> ReadLargestCode(const OpDesc& op, Era era, double otherwise) {
@@ -97,7 +100,7 @@ absl::StatusOr<double> ReadLargestCode(const OpDesc& op, Era era, double otherwi
     }
   }
   if (AttrOrDefault(op, "bit_length", era) == nullptr) return otherwise;
-  ASSIGN_OR_RETURN(const int bits, ReadBits(op, era, 8));
+  ASSIGN_OR_RETURN(const int bits, ReadBits(op, era, kBits));
   return LargestCode(bits);
 }
 

@@ -5,7 +5,7 @@
 // does (ops/quant_op.h) and what its scales are (OpTraits::scales_are_steps):
 //
 //   inputs   X; Scale, InScale or Scales; ZeroPoint or InZeroPoint
-//   outputs  Out or Y; OutScale
+//   outputs  Out or Y; OutScale; OutScales, the ranges of a window of steps
 //   INT      bit_length, or quant_bits (INTS), or max_range (FLOAT): the bits of the codes, or the
 //            largest of them; round_type: the rounding (RoundTypeOf); quant_axis: the axis of
 //            channels with a scale each, -1 for one scale

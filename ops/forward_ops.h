@@ -1,4 +1,6 @@
-// Which ops belong to the forward part.
+// Which ops belong to the forward part, and, for a gradient op, the type of the op that it is the
+// gradient of: the one place that finds it, in the schema or, without one, in the type's name.
+// Which op of that type it is, ops/gradient_matcher.h finds.
 
 #ifndef FIXPOINT_OPS_FORWARD_OPS_H_
 #define FIXPOINT_OPS_FORWARD_OPS_H_

@@ -254,6 +254,14 @@ OpSchemaBuilder& OpSchemaBuilder::QuantizableInput(absl::string_view slot, SlotR
   return *this;
 }
 
+OpSchemaBuilder& OpSchemaBuilder::QuantizableOperands(SlotRole::Role activation,
+                                                      SlotRole::Role weight) {
+  const std::optional<ProductTrait>& product = traits_->product;
+  CHECK(product.has_value()) << schema_.type_ << " is no product";
+  return QuantizableInput(product->activation, activation)
+      .QuantizableInput(product->weight, weight);
+}
+
 OpSchemaBuilder& OpSchemaBuilder::QuantizableOutputs(std::initializer_list<const char*> slots) {
   for (const char* slot : slots) {
     CHECK(FindSlot(schema_.outputs_, slot) != nullptr)

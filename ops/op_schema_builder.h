@@ -68,6 +68,8 @@ class OpSchemaBuilder {
   OpSchemaBuilder& Infer(OpSchema::InferFunction infer);
 
   OpSchemaBuilder& QuantizableInput(absl::string_view slot, SlotRole::Role role);
+  // The same for both operands of a product. REQUIRES: Product.
+  OpSchemaBuilder& QuantizableOperands(SlotRole::Role activation, SlotRole::Role weight);
   OpSchemaBuilder& QuantizableOutputs(std::initializer_list<const char*> slots);
   OpSchemaBuilder& KeepsRange();
   OpSchemaBuilder& KeepsRangeIf(OpSchema::TraitFunction keeps_range);

@@ -209,8 +209,7 @@ OpSchemaBuilder& DefineConvolution(OpList& ops, absl::string_view type) {
           "is_test, use_mkldnn, use_addto@2, workspace_size_MB, exhaustive_search, "
           "force_fp32_output")
       .Infer(InferConv2d)
-      .QuantizableInput("Input", SlotRole::ACTIVATION)
-      .QuantizableInput("Filter", SlotRole::WEIGHT)
+      .QuantizableOperands(SlotRole::ACTIVATION, SlotRole::WEIGHT)
       .QuantizableInput("Bias", SlotRole::ADDEND)
       .QuantizableInput("ResidualData", SlotRole::ADDEND)
       .QuantizableOutputs({"Output"})
@@ -229,8 +228,7 @@ OpSchemaBuilder& DefineTransposed(OpList& ops, absl::string_view type) {
   return DefineFusedActivation(op)
       .Hints("force_fp32_output@2, mkldnn_data_type@2")
       .Infer(InferConv2dTranspose)
-      .QuantizableInput("Input", SlotRole::ACTIVATION)
-      .QuantizableInput("Filter", SlotRole::WEIGHT)
+      .QuantizableOperands(SlotRole::ACTIVATION, SlotRole::WEIGHT)
       .QuantizableInput("Bias", SlotRole::ADDEND)
       .QuantizableOutputs({"Output"})
       .Gradient(absl::StrCat(type,

@@ -214,17 +214,20 @@ ProductTrait FcProduct() {
   return WithBias(product);
 }
 
-OpSchemaBuilder& Quantizable(OpSchemaBuilder& op) {
-  return op.QuantizableInput("X", SlotRole::WEIGHT_OR_ACTIVATION)
-      .QuantizableInput("Y", SlotRole::WEIGHT_OR_ACTIVATION)
-      .QuantizableOutputs({"Out"});
+// A product either operand of which can be the weight.
+OpSchemaBuilder& DefineProduct(OpList& ops, absl::string_view type, ProductTrait product) {
+  return ops.Define(absl::StrCat(type, "(X, Y) -> (Out)"))
+      .Product(std::move(product))
+      .QuantizableOperands(SlotRole::WEIGHT_OR_ACTIVATION, SlotRole::WEIGHT_OR_ACTIVATION)
+      .QuantizableOutputs({"Out"})
+      .Gradient(absl::StrCat(type, "_grad(X, Y, Out@GRAD) -> (X@GRAD, Y@GRAD)"));
 }
 
 }  // namespace
 
 std::vector<OpSchema> ProductOps() {
   OpList ops;
-  Quantizable(ops.Define("mul(X, Y) -> (Out)"))
+  DefineProduct(ops, "mul", FlattenedProduct())
       .Doc(
           "Product of X and Y, each flattened to two dimensions: X after x_num_col_dims, Y after "
           "y_num_col_dims.")
@@ -234,11 +237,9 @@ std::vector<OpSchema> ProductOps() {
       .Attr("scale_y", Floats({1}))
       .Attr("scale_out", Float(1))
       .Hints("use_mkldnn, force_fp32_output")
-      .Infer(InferMul)
-      .Product(FlattenedProduct())
-      .Gradient("mul_grad(X, Y, Out@GRAD) -> (X@GRAD, Y@GRAD)");
+      .Infer(InferMul);
 
-  Quantizable(ops.Define("matmul(X, Y) -> (Out)"))
+  DefineProduct(ops, "matmul", MatmulProduct())
       .Doc("alpha times the product of X and Y over their last two dimensions.")
       .Attr("transpose_X", Bool(false))
       .Attr("transpose_Y", Bool(false))
@@ -249,19 +250,15 @@ std::vector<OpSchema> ProductOps() {
       .Hints(
           "use_mkldnn, use_quantizer, mkldnn_data_type@2, Scale_x, Scale_y, Scale_out, "
           "force_fp32_output")
-      .Infer(InferMatmul)
-      .Product(MatmulProduct())
-      .Gradient("matmul_grad(X, Y, Out@GRAD) -> (X@GRAD, Y@GRAD)");
+      .Infer(InferMatmul);
 
-  Quantizable(ops.Define("matmul_v2(X, Y) -> (Out)"))
+  DefineProduct(ops, "matmul_v2", ProductOfMatrices("trans_x", "trans_y"))
       .Doc("Product of X and Y over their last two dimensions, the others broadcast.")
       .Attr("trans_x", Bool(false))
       .Attr("trans_y", Bool(false))
       .Hints("use_mkldnn, mkldnn_data_type")
       .Infer(InferMatmulV2)
-      .TakeLod({})
-      .Product(ProductOfMatrices("trans_x", "trans_y"))
-      .Gradient("matmul_v2_grad(X, Y, Out@GRAD) -> (X@GRAD, Y@GRAD)");
+      .TakeLod({});
 
   ops.Define("fc(Input, W, Bias?) -> (Out)")
       .Doc(
@@ -273,11 +270,10 @@ std::vector<OpSchema> ProductOps() {
       .Hints(
           "use_mkldnn, use_quantizer, mkldnn_data_type@2, Scale_in, Scale_weights, Scale_out, "
           "force_fp32_output, @ALL_KERNELS_MUST_COMPUTE_RUNTIME_SHAPE@@1")
-      .QuantizableInput("Input", SlotRole::ACTIVATION)
-      .QuantizableInput("W", SlotRole::WEIGHT)
+      .Product(FcProduct())
+      .QuantizableOperands(SlotRole::ACTIVATION, SlotRole::WEIGHT)
       .QuantizableInput("Bias", SlotRole::ADDEND)
       .QuantizableOutputs({"Out"})
-      .Product(FcProduct())
       .NeverNegativeIf(EndsInRelu)
       .Infer(InferFc);
 

@@ -52,7 +52,8 @@ const Target::QuantizedOp* Eligibility::ChooseEntry(const Op& op, const Rules::O
 }
 
 std::optional<Reason> Eligibility::WhySkipped(const Op& op, std::string& detail) const {
-  if (BoolAttr(op.desc(), "skip_quant").value_or(false)) return Reason::kSkippedByAttribute;
+  const OpDesc::Attr* const skips = AttrOrDefault(op.desc(), "skip_quant", era_);
+  if (skips != nullptr && BoolValue(*skips) == true) return Reason::kSkippedByAttribute;
   const std::string scope = NameScope(op.desc());
   for (const std::string& skipped : target_.skip_scopes()) {
     if (!ScopeContains(scope, skipped)) continue;

@@ -29,7 +29,8 @@ class ActivationRule final : public LoweringRule {
  public:
   absl::string_view name() const override { return "activation"; }
   absl::string_view doc() const override {
-    return "relu, relu6, leaky_relu and hard_swish become a stage of an epilogue; on codes, every "
+    return "An activation becomes a stage of an epilogue where there is one for it; on codes, "
+           "every "
            "elementwise function becomes a table.";
   }
   std::vector<std::string> op_types() const override {

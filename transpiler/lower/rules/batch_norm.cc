@@ -18,6 +18,7 @@
 #include "ops/codes/integer_reasons.h"
 #include "ops/norm_factors.h"
 #include "ops/op_form.h"
+#include "ops/op_traits.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/program.h"
 #include "transpiler/lower/rules/lowering_facts.h"
@@ -32,7 +33,9 @@ class BatchNormRule final : public LoweringRule {
   absl::string_view doc() const override {
     return "A batch norm by given statistics becomes two stages of an epilogue.";
   }
-  std::vector<std::string> op_types() const override { return {"batch_norm"}; }
+  std::vector<std::string> op_types() const override {
+    return TypesWith([](const OpTraits& op) { return op.stage && op.stage->normalizes; });
+  }
 
   absl::StatusOr<IntegerReason> Lower(const Op& op, Lowering& lowering) const override {
     const Argument* const x = op.Input("X");

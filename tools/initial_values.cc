@@ -66,6 +66,20 @@ Names OtherFiles(const std::string& folder, const Names& parameters) {
   return Names(others.begin(), others.end());
 }
 
+int64_t CountInitialised(const Program& startup, const Names& names) {
+  return std::count_if(names.begin(), names.end(), [&](const std::string& name) {
+    return startup.Find(startup.block(0), name) != nullptr;
+  });
+}
+
+// Whether a file is a startup program that initialises some of these variables.
+bool IsStartupOf(const std::string& file, const Names& names) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(file, ignored)) return false;
+  const absl::StatusOr<NamedProgram> startup = LoadNamedProgram(file);
+  return startup.ok() && CountInitialised(startup->program, names) > 0;
+}
+
 }  // namespace
 
 absl::Status RunStartup(const TrainedFrom& trained, Scope* scope, const BatchRunOptions& options) {
@@ -147,19 +161,13 @@ absl::Status WithMissingValues(const absl::Status& error, const TrainedFrom& tra
     return absl::StrContains(error.message(), absl::StrCat("\"", name, "\""));
   });
   if (!is_cause) return error;
-  const Program& startup = trained.startup;
-  const auto initialised = std::count_if(
-      parameters.begin(), parameters.end(),
-      [&](const std::string& name) { return startup.Find(startup.block(0), name) != nullptr; });
   std::string text = absl::StrCat(
-      error.message(), "; ", trained.startup_file, " initialises ", initialised, " of the ",
-      parameters.size(), " persistable variables, and not ", FirstNames(missing),
+      error.message(), "; ", trained.startup_file, " initialises ",
+      CountInitialised(trained.startup, parameters), " of the ", parameters.size(),
+      " persistable variables, and not ", FirstNames(missing),
       ": does it belong to another program, or to this one before it was ", "quantized?");
   const std::string quantized = Beside(trained.startup_file, "quantized");
-  std::error_code ignored;
-  if (fs::is_regular_file(quantized, ignored)) {
-    absl::StrAppend(&text, " There is ", quantized);
-  }
+  if (IsStartupOf(quantized, missing)) absl::StrAppend(&text, " There is ", quantized);
   return absl::Status(error.code(), text);
 }
 

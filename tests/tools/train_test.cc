@@ -331,6 +331,10 @@ TEST_F(Train, AStartupProgramOfBeforeTheProgramWasQuantizedDoesNotFit) {
                        "and not fc_0.w_0@scale, fc_1.w_0@scale, image@accum and "
                        "5 more: does it belong to another program, or to this one before it was "
                        "quantized?\n"));
+  folder_.Write("mlp.startup.quantized.txt",
+                "var v f32[1] persistable\nfill_constant() -> (Out=v) {shape=[1L], dtype=5, "
+                "value=0.0}\n");
+  EXPECT_THAT(train("mlp.startup.txt").err, EndsWith("before it was quantized?\n"));
   ASSERT_EQ(quantize({"--output=q.txt", "--startup=mlp.startup.txt", "mlp.txt"}), 0);
   EXPECT_THAT(train("mlp.startup.txt").err,
               EndsWith("before it was quantized? There is mlp.startup.quantized.txt\n"));

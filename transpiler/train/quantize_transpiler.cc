@@ -116,17 +116,27 @@ std::string OwnOpsNote(const QuantPlan& plan, const Target& target,
                       absl::StrJoin(what, ", "));
 }
 
-// A startup program that initialises nothing of the program: not wrong, but seldom intended.
-std::string StartupNote(const Program& program, const Program& startup) {
+// Errors: kFailedPrecondition: the startup program was rewritten, and the program was not;
+// kInvalidArgument: it initialises nothing that the program has, and so belongs to another one.
+absl::Status CheckStartup(const Program& program, const Program& startup) {
+  if (IsMarked(startup)) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        startup.name(), ": the startup program was rewritten by Fixpoint already, and ",
+        program.name(),
+        " was not; want the startup program as it was before, or none, for a new one"));
+  }
   int count = 0;
   for (const Variable* variable : program.block(0).variables()) {
     if (!variable->persistable() || variable->tensor() == nullptr) continue;
-    if (startup.Find(startup.block(0), variable->name()) != nullptr) return "";
+    if (startup.Find(startup.block(0), variable->name()) != nullptr) return absl::OkStatus();
     ++count;
   }
-  if (count == 0) return "";
-  return absl::StrCat("the startup program initialises none of its ", count,
-                      " persistable variables; does it belong to another program?");
+  if (count == 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      startup.name(), startup.name().empty() ? "" : ": ",
+      "the startup program initialises none of the ", count, " persistable variables of ",
+      program.name().empty() ? "the program" : program.name(),
+      "; want the startup program of the same network, or none, for a new one"));
 }
 
 bool Establishes(const Pipeline& pipeline, const std::string& fact) {
@@ -242,13 +252,7 @@ absl::StatusOr<TranspileResult> Transpile(Program* program, const TranspileOptio
   if (options.plan != nullptr) {
     RETURN_IF_ERROR(InputError(options.names.config, CheckDecidesNothing(options.config)));
   }
-  if (options.startup != nullptr && IsMarked(*options.startup)) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        options.startup->name(), ": the startup program was rewritten by Fixpoint already, and ",
-        program->name(),
-        " was not; want the startup program as it was before, or none, for a new "
-        "one"));
-  }
+  if (options.startup != nullptr) RETURN_IF_ERROR(CheckStartup(*program, *options.startup));
   const QuantizerTable built_in_quantizers;
   const PassTable built_in_passes = TrainPasses();
   const QuantizerTable& quantizers =
@@ -268,8 +272,6 @@ absl::StatusOr<TranspileResult> Transpile(Program* program, const TranspileOptio
   context.names = options.names;
   context.profile = options.profile;
   context.given_plan = options.plan;
-  std::string startup_note =
-      options.startup == nullptr ? "" : StartupNote(*program, *options.startup);
   PipelineOptions pipeline_options = options.pipeline_options;
   std::vector<std::string> free_passes;
   for (const Pass* pass : pipeline.passes()) {
@@ -298,7 +300,6 @@ absl::StatusOr<TranspileResult> Transpile(Program* program, const TranspileOptio
     result.notes.push_back(
         absl::StrCat("observe_outputs: target ", target.name(), " observes no outputs"));
   }
-  if (!startup_note.empty()) result.notes.push_back(std::move(startup_note));
   for (std::string& note : context.notes) result.notes.push_back(std::move(note));
   const std::string& last = options.pipeline_options.stop_after;
   if (!last.empty() && pipeline.passes().back()->name() != last) {

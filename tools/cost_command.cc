@@ -111,9 +111,7 @@ absl::StatusOr<ExitCode> RunCostCommand(const CostCommand& command) {
   CostReport report;
   report.program = command.program;
   report.batch_size = command.batch_size;
-  absl::StatusOr<ProgramForms> forms = MakeProgramForms(named.program, config, request);
-  if (!forms.ok()) return InFile(command.program, forms.status());
-  report.forms = *std::move(forms);
+  ASSIGN_OR_RETURN(report.forms, MakeProgramForms(named.program, config, request));
   report.speeds = kernels::MeasureKernelSpeeds();
   RETURN_IF_ERROR(WriteStandardOutput(command.json ? CostJson(report) : CostText(report)));
   return kDone;

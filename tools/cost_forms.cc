@@ -15,6 +15,7 @@
 #include "runtime/parameter_file.h"
 #include "runtime/scope.h"
 #include "runtime/tensor.h"
+#include "tools/named_program.h"
 #include "transpiler/freeze/freeze.h"
 #include "transpiler/freeze/test_program.h"
 #include "transpiler/lower/lower.h"
@@ -72,18 +73,20 @@ absl::StatusOr<PlannedForm> Planned(Program program, const ParameterTypes& param
   PlannedForm form;
   form.program = std::make_unique<const Program>(std::move(program));
   form.parameter_bytes = parameters.bytes;
-  RETURN_IF_ERROR(executor::CheckOps(*form.program));
+  const absl::Status can_run = executor::CheckOps(*form.program);
+  if (!can_run.ok()) return InFile(form.program->name(), can_run);
   executor::PlanRequest planned;
   planned.feeds = request.feeds;
   planned.fetches = request.outputs;
   planned.has_constants = true;
-  ASSIGN_OR_RETURN(form.plan,
-                   executor::MakePlan(*form.program, planned,
-                                      [&](absl::string_view name) -> std::optional<GivenType> {
-                                        const auto found = parameters.by_name.find(name);
-                                        if (found == parameters.by_name.end()) return std::nullopt;
-                                        return found->second;
-                                      }));
+  absl::StatusOr<executor::Plan> plan = executor::MakePlan(
+      *form.program, planned, [&](absl::string_view name) -> std::optional<GivenType> {
+        const auto found = parameters.by_name.find(name);
+        if (found == parameters.by_name.end()) return std::nullopt;
+        return found->second;
+      });
+  if (!plan.ok()) return InFile(form.program->name(), plan.status());
+  form.plan = *std::move(plan);
   return form;
 }
 
@@ -133,6 +136,11 @@ absl::StatusOr<Lowered> LowerMadeUp(const Program& program, const NamedConfig& c
   options.names.config = config.name;
   ASSIGN_OR_RETURN(TranspileResult transpiled, Transpile(&quantized, options));
   *quantized_by = transpiled.left_alone;
+  // So that errors tell its ops from those of the given program.
+  if (quantized.Proto().has_edit_log() && transpiled.left_alone.empty()) {
+    ASSIGN_OR_RETURN(
+        quantized, Program::Create(quantized.Proto(), absl::StrCat(program.name(), ", quantized")));
+  }
   FreezeOptions freeze;
   freeze.fetches = request.outputs;
   ASSIGN_OR_RETURN(Scope parameters, MadeUpParameters(quantized));
@@ -156,7 +164,7 @@ std::vector<FloatOp> FloatOpsOf(const Lowered& lowered) {
   for (const LoweredOp& op : lowered.model.ops) {
     if (PartOf(op.reason) != LoweredPart::kFloat) continue;
     const auto found = kept.find(op.output);
-    floats.push_back({op, found == kept.end() ? "" : found->second});
+    floats.push_back({op.type, op.output, op.reason, found == kept.end() ? "" : found->second});
   }
   return floats;
 }

@@ -15,9 +15,10 @@
 #include "runtime/executor/plan.h"
 #include "runtime/executor/planner.h"
 #include "tools/named_config.h"
-#include "transpiler/lower/lowered_op.h"
 
 namespace fixpoint {
+
+enum class IntegerReason;  // ops/codes/integer_reasons.h
 
 // What to plan for: the inputs, and the variables to compute.
 struct InferenceRequest {
@@ -31,9 +32,12 @@ struct PlannedForm {
   int64_t parameter_bytes = 0;  // as they are saved
 };
 
-// An op that stays in float.
+// An op that stays in float, named by its type and its first output: its place is that in a program
+// that the user does not have.
 struct FloatOp {
-  LoweredOp lowered;  // as in the portable program
+  std::string type;
+  std::string output;
+  IntegerReason reason;
   // If the reason is that it was not quantized in training, the code from
   // transpiler/plan/reasons.inc.
   std::string not_quantized;
@@ -49,8 +53,8 @@ struct ProgramForms {
   std::vector<FloatOp> floats;  // of `integers`, in program order
 };
 
-// `program` is not changed. Lowering is run on made-up parameters. Errors: those of
-// MakeTestProgram, executor::CheckOps and executor::MakePlan; kInvalidArgument: the extents of a
+// `program` is not changed. Lowering is run on made-up parameters. Errors name the program: those
+// of MakeTestProgram, executor::CheckOps and executor::MakePlan; kInvalidArgument: the extents of a
 // parameter are not known, or the configuration or the program is wrong. `why_not` has any other
 // reason that the program cannot be quantized, frozen or lowered.
 absl::StatusOr<ProgramForms> MakeProgramForms(const Program& program, const NamedConfig& config,

@@ -138,11 +138,9 @@ std::string Verdict(const CostReport& report, const Columns& columns) {
 std::string FloatsText(const std::vector<FloatOp>& floats) {
   std::string text = floats.empty() ? "" : "\nstays in float:\n";
   for (const FloatOp& op : floats) {
-    absl::StrAppend(&text, "block ", op.lowered.block, ", op ", op.lowered.op, " (",
-                    op.lowered.type, ") -> ", op.lowered.output, ": ",
-                    IntegerReasonCode(op.lowered.reason));
+    absl::StrAppend(&text, op.type, " -> ", op.output, ": ", IntegerReasonCode(op.reason));
     if (!op.not_quantized.empty()) absl::StrAppend(&text, " (", op.not_quantized, ")");
-    absl::StrAppend(&text, ": ", IntegerReasonMeaning(op.lowered.reason), "\n");
+    absl::StrAppend(&text, ": ", IntegerReasonMeaning(op.reason), "\n");
   }
   return text;
 }
@@ -229,11 +227,9 @@ std::string CostJson(const CostReport& report) {
   json.Key("floats").BeginArray();
   for (const FloatOp& op : report.forms.floats) {
     json.BeginObject();
-    json.Key("block").Int(op.lowered.block);
-    json.Key("op").Int(op.lowered.op);
-    json.Key("type").String(op.lowered.type);
-    json.Key("output").String(op.lowered.output);
-    json.Key("reason").String(IntegerReasonCode(op.lowered.reason));
+    json.Key("type").String(op.type);
+    json.Key("output").String(op.output);
+    json.Key("reason").String(IntegerReasonCode(op.reason));
     json.Key("not_quantized").String(op.not_quantized);
     json.EndObject();
   }

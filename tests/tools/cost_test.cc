@@ -70,18 +70,21 @@ TEST_F(InspectCost, TellsWhatBoundsTheStepsOfEach) {
 
 TEST_F(InspectCost, TellsWhyAnOpStaysOnNumbers) {
   const BinaryRun run = Run({"net.txt"});
-  EXPECT_THAT(run.out,
-              HasSubstr(") -> z: no_rule: float: no rule computes its type on integers\n"));
+  EXPECT_THAT(run.out, HasSubstr("\nstays in float:\n"
+                                 "softmax -> z: no_rule: float: no rule computes its type on "
+                                 "integers\n"));
 }
 
 TEST_F(InspectCost, IsJsonToo) {
   const BinaryRun run = Run({"--json", "--batch_size=2", "net.txt"});
   EXPECT_EQ(run.exit_code, 0) << run.err;
-  EXPECT_THAT(run.out,
-              AllOf(HasSubstr("\"given\": {\n    \"parameter_bytes\": 128,\n"),
-                    HasSubstr("\"integers\": {\n    \"parameter_bytes\": 48,\n"),
-                    HasSubstr("\"multiply_adds\": 64,\n    \"integer_multiply_adds\": 64,\n"),
-                    HasSubstr("\"reason\": \"no_rule\",\n")));
+  EXPECT_THAT(
+      run.out,
+      AllOf(HasSubstr("\"given\": {\n    \"parameter_bytes\": 128,\n"),
+            HasSubstr("\"integers\": {\n    \"parameter_bytes\": 48,\n"),
+            HasSubstr("\"multiply_adds\": 64,\n    \"integer_multiply_adds\": 64,\n"),
+            HasSubstr("\"floats\": [\n    {\n      \"type\": \"softmax\",\n      \"output\": "
+                      "\"z\",\n      \"reason\": \"no_rule\",\n")));
 }
 
 // The backward pass is left out, and what is fed and computed is found.
@@ -179,7 +182,7 @@ TEST_F(InspectCost, WhatCannotBeKnownIsTold) {
        "--shapes: \"x\" is declared [-1, 8], and cannot be [1, 8, 1]"},
       {{"--shapes=x=1x9", "net.txt"},
        3,
-       "net.txt: block 0, op 1 (mul): X is [1, 9] and Y [8, 4]; want matrices that can be "},
+       "inspect: net.txt: block 0, op 1 (mul): X is [1, 9] and Y [8, 4]; want matrices that can "},
       {{"open.txt"}, 2, "open.txt fetches nothing and has no cross entropy: which variable is "},
       {{"--fetches=q", "net.txt"}, 2, "--fetches: block 0 of net.txt has no variable \"q\""},
       {{"--batch_size=0", "net.txt"}, 2, "--batch_size=0"},
@@ -187,7 +190,7 @@ TEST_F(InspectCost, WhatCannotBeKnownIsTold) {
       {{"--config=rule.textproto", "net.txt"}, 3, "rule.textproto: "},
       {{"--fetches=y", "parameter.txt"},
        3,
-       "parameter.txt: the parameter \"w\" is declared FP32 [-1, 4]; want known extents"},
+       "inspect: parameter.txt: the parameter \"w\" is declared FP32 [-1, 4]; want known extents"},
       {{"--fetches=y", "words.txt"}, 4, "words.txt: \"x\", which is fed, holds sequences; "},
   };
   for (const auto& c : kCases) {

@@ -48,6 +48,8 @@ absl::StatusOr<ModelFiles> ReadModel(const ModelCommand& command, absl::string_v
         "--params_output=-: parameters go to a file or a folder, and not to standard output");
   }
   ASSIGN_OR_RETURN(NamedProgram read, LoadNamedProgram(command.program));
+  // Before the parameters, which are seldom those of a program that is not frozen.
+  if (mode == "lower") RETURN_IF_ERROR(CheckCanBeLowered(read.program));
   std::vector<std::string> inputs = ParameterInputs(command.params, read.program.Proto());
   inputs.push_back(command.program);
   Outputs outputs(std::move(inputs));

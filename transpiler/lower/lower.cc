@@ -1,5 +1,6 @@
 #include "transpiler/lower/lower.h"
 
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -12,6 +13,7 @@
 #include "transpiler/lower/lower_passes.h"
 #include "transpiler/lower/lowered_invariants.h"
 #include "transpiler/pipeline/edit_verifier.h"
+#include "transpiler/sites/quantization_sites.h"
 
 namespace fixpoint {
 namespace {
@@ -30,7 +32,28 @@ const Variable* WideCodes(const Argument* x) {
   return is_wide ? variable : nullptr;
 }
 
-// Error (kFailedPrecondition): there is nothing to lower, or everything is lowered already.
+// Why no parameter of a program is codes, and what to do.
+std::string WhyNoCodes(const Program& program) {
+  bool is_quantized = false;
+  for (const Op& op : program.ops()) {
+    const QuantOp kind = QuantOpOf(op);
+    is_quantized = is_quantized || (kind != QuantOp::kNone && kind != QuantOp::kObserve);
+  }
+  if (!is_quantized) {
+    return "is neither quantized nor frozen; want a program that was quantized, trained and frozen "
+           "in the portable form (transpile, train, transpile --mode=freeze)";
+  }
+  if (WhyFrozen(program, QuantizerTable()).empty()) {
+    return "is quantized and not frozen; freeze it first, with its trained parameters "
+           "(transpile --mode=freeze), and lower the result";
+  }
+  return "no dequantize_linear reads a parameter, so there is nothing to lower; want a program "
+         "that "
+         "was frozen in the portable form (transpile --mode=freeze)";
+}
+
+}  // namespace
+
 absl::Status CheckCanBeLowered(const Program& program) {
   RETURN_IF_ERROR(CheckIsNotLowered(program));
   bool has_codes = false;
@@ -54,13 +77,8 @@ absl::Status CheckCanBeLowered(const Program& program) {
   }
   if (has_codes) return absl::OkStatus();
   RETURN_IF_ERROR(too_wide);
-  return absl::FailedPreconditionError(
-      absl::StrCat(program.name(),
-                   ": no dequantize_linear reads a parameter, so there is nothing to lower; want a "
-                   "program that was frozen in the portable form (transpile --mode=freeze)"));
+  return absl::FailedPreconditionError(absl::StrCat(program.name(), ": ", WhyNoCodes(program)));
 }
-
-}  // namespace
 
 absl::StatusOr<LoweredModel> Lower(const Program& program, const Scope& scope,
                                    const LowerOptions& options) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "proto/program/program.h"
 #include "runtime/scope.h"
@@ -32,6 +33,11 @@ struct LoweredModel {
   std::vector<std::string> notes;
 };
 
+// Error (kFailedPrecondition): there is nothing to lower in a program, whatever its parameters are:
+// it is not frozen, was frozen in another form, or is lowered already; or its codes have more than
+// 8 bits.
+absl::Status CheckCanBeLowered(const Program& program);
+
 // Lowers a portable program (Freeze) with its parameters; neither is changed. Codes of 8 bits and
 // fewer become integers in variables of their own, and every op that a rule knows
 // (transpiler/lower/rules) computes on them; the others stay in float. The result computes what the
@@ -39,7 +45,7 @@ struct LoweredModel {
 // from zero, which a note counts, round them to even. Linear in the program and in the parameters.
 //
 // Errors name the op and the variable:
-//   kFailedPrecondition  no parameter of the program is codes; it is lowered already
+//   kFailedPrecondition  that of CheckCanBeLowered
 //   kInvalidArgument     those of Pipeline::Parse; the program has an error that Verify finds; a
 //                        range or codes that do not fit each other, or that are NaN, infinite or
 //                        negative

@@ -126,8 +126,8 @@ TEST(FreezeReference, CodesPerChannelAreThoseOfTheFinalWeights) {
     const auto scales = (*ours.scope.Find(weight + ".int8.scale"))->data<float>();
     EXPECT_NE(stored, scales) << weight;
   }
-  EXPECT_THAT(ours.notes, testing::ElementsAre("weights updated since their scale was "
-                                               "stored, which is therefore computed anew: 4"));
+  EXPECT_THAT(ours.notes, testing::ElementsAre("weights whose stored scale is not that of their "
+                                               "values, from which it is now computed: 4"));
 }
 
 TEST(FreezeReference, ProgramsTrainedByOthersFreezeInEveryForm) {

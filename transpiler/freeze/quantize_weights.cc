@@ -107,7 +107,7 @@ class WeightQuantizer {
     UpdateCaptures(program_, &rewriter_);
     if (outdated_ > 0) {
       context_.notes.push_back(absl::StrCat(
-          "weights updated since their scale was stored, which is therefore computed anew: ",
+          "weights whose stored scale is not that of their values, from which it is now computed: ",
           outdated_));
     }
     return absl::OkStatus();
@@ -301,7 +301,7 @@ class WeightQuantizer {
                                                    "; the program declares ", DimsText(declared)));
   }
 
-  // Counts scales that training stored before its last update of the weight.
+  // Counts scales that training stored before its last update of the weight, or never.
   void CountOutdated(const QuantizationSite& site, const Tensor& scales) {
     const Scope::Value* value = context_.parameters.trained().FindOrNull(site.scale->name());
     const Tensor* stored = value == nullptr ? nullptr : std::get_if<Tensor>(value);

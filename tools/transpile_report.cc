@@ -1,6 +1,7 @@
 #include "tools/transpile_report.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "tools/json.h"
 #include "transpiler/report/account.h"
 
@@ -24,7 +25,12 @@ std::string ReportText(const TranspileReport& report) {
   }
   if (account.observers > 0) absl::StrAppend(&text, "; ", account.observers, " observers");
   if (!account.target.empty()) absl::StrAppend(&text, "; target ", account.target);
-  absl::StrAppend(&text, "\n", OpsLeftOutText(report.left_out), written);
+  absl::StrAppend(&text, "\n");
+  if (!account.asked_in_vain.empty()) {
+    absl::StrAppend(&text, "rules ask for what the target does not do: ",
+                    absl::StrJoin(account.asked_in_vain, ", "), "\n");
+  }
+  absl::StrAppend(&text, OpsLeftOutText(report.left_out), written);
   return text;
 }
 

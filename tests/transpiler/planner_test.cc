@@ -267,14 +267,40 @@ TEST(Planner, NamesTheRuleThatDecidedWhicheverSlotItIsAbout) {
             "skipped_by_rule (all)");
 }
 
-TEST(Planner, NamesNoRuleWhereNoneDecided) {
+TEST(Planner, NamesTheRuleThatDecidedOrAskedInVain) {
   EXPECT_EQ(DecisionUnder("rules { name: 'y' op_type: 'mul' slot: 'Y' skip: true }"),
             "by_target ()");
   EXPECT_EQ(DecisionUnder("rules { name: 'x' op_type: 'mul' slot: 'X' "
                           "spec { signedness: UNSIGNED bits: 7 } } "
                           "rules { name: 'y' op_type: 'mul' slot: 'Y' "
                           "spec { quantizer: 'channel_wise_abs_max' axis: 7 } }"),
-            "axis_unknown ()");
+            "axis_unknown (y)");
+}
+
+TEST(Planner, NamesEverySlotThatARuleSkips) {
+  Program program = ParsedProgram(kReluAndReaders);
+  TranspileOptions options;
+  options.config = Config(
+      "rules { name: 'x' op_type: 'mul' slot: 'X' skip: true } "
+      "rules { op_type: 'mul' slot: 'Y' skip: true }");
+  const absl::StatusOr<TranspileResult> result = Transpile(&program, options);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->plan.decisions(0).detail(), "X (x), Y");
+  EXPECT_EQ(result->plan.decisions(0).rule(), "rule 2");
+}
+
+TEST(Planner, NamesTheRuleThatAsksForWhatTheTargetCannotDo) {
+  Program program = ParsedProgram(kReluAndReaders);
+  TranspileOptions options;
+  options.config = Config(
+      "target: 'onednn_int8' "
+      "rules { name: 'wide' op_type: 'mul' slot: 'X' spec { bits: 16 } } "
+      "weights { bits: 12 }");
+  EXPECT_EQ(std::string(Transpile(&program, options).status().message()),
+            "configuration: block 0, op 1 (mul): X is r, by_rule (wide): target onednn_int8: bits "
+            "16; it does 2 to 8\n"
+            "block 0, op 1 (mul): Y is w: target onednn_int8: bits 12; it does 2 to 8 "
+            "[in plan_quantizers]");
 }
 
 // The output of a relu is observed on request, and never quantized.

@@ -37,7 +37,7 @@ struct Decision {
   const Op* op = nullptr;
   bool quantized = false;
   Reason reason = Reason::kNotInTarget;
-  std::string rule;    // the rule that decided, if one did
+  std::string rule;    // the rule that decided, or asked for what is not done; "" for none
   std::string detail;  // the slot or value it is about
 };
 

@@ -30,13 +30,6 @@
 namespace fixpoint {
 namespace {
 
-// How an op's slot will be quantized, or why it stays float.
-struct SlotPlan {
-  const Argument* argument;
-  SlotRole::Role role;
-  QuantSpec spec;
-};
-
 // The op types whose inputs may be rewired. If outputs are quantized, any op may read them.
 absl::flat_hash_set<std::string> LinkedTypes(const Program& program, const QuantConfig& config,
                                              const Target& target) {
@@ -66,6 +59,23 @@ bool IsProduct(const std::vector<SlotPlan>& slots) {
                        [role](const SlotPlan& slot) { return slot.role == role; });
   };
   return has(SlotRole::WEIGHT) && has(SlotRole::ACTIVATION);
+}
+
+// A slot that stays float, and the rule that says so.
+struct SkippedSlot {
+  std::string name;
+  std::string rule;
+};
+
+// Decides about an op all of whose slots rules skip. The last rule is that of the decision; others
+// stand beside their slots.
+void DecideToSkip(const std::vector<SkippedSlot>& slots, Decision& decision) {
+  decision.reason = Reason::kSkippedByRule;
+  decision.rule = slots.back().rule;
+  decision.detail = absl::StrJoin(slots, ", ", [&](std::string* out, const SkippedSlot& slot) {
+    absl::StrAppend(out, slot.name);
+    if (slot.rule != decision.rule) absl::StrAppend(out, " (", slot.rule, ")");
+  });
 }
 
 // Whether the configuration sets more than the target, so that errors name the configuration.
@@ -103,6 +113,9 @@ class Planner {
   // Adds a site for each bias that is added to sums of codes, and reports why others are not.
   // REQUIRES: all other sites are there.
   void PlanBiases();
+  // Whether the program or a rule keeps the bias of an op float, whatever the target does; the
+  // decision then says so.
+  bool SkipsBias(const Argument& bias, bool is_own, Decision& decision);
   // The readers of an output that can read its quantized copy, and do not read another.
   std::vector<const Argument*> ReadersOfOutput(const Value& value);
   // The action for the shortcut of a residual only: quantized as another op reads it. Nothing, with
@@ -119,7 +132,7 @@ class Planner {
   std::optional<std::string> WhyNotTrained(const Argument& argument, const QuantSpec& spec);
 
   // Unifies the specs of inputs that share a scale: signed if one of them is.
-  void ShareSpec(const Op& op, std::vector<SlotPlan>& slots);
+  void ShareSpec(std::vector<SlotPlan>& slots);
 
   // The name of the scale that the inputs of `op` share; no other op has it.
   std::string NameOfSharedScale(const Op& op);
@@ -261,6 +274,8 @@ void Planner::PlanOp(const Op& op, const OpSchema& schema, const Rules::OpMatche
       }
     }
   }
+  // What a rule asked for in vain.
+  if (!decision.quantized && decision.rule.empty()) decision.rule = rules_.AskingRule(matches);
   plan_.decisions.push_back(std::move(decision));
 }
 
@@ -289,28 +304,26 @@ bool Planner::PlanSlots(const Op& op, const OpSchema& schema, const Target::Quan
                         const Rules::OpMatches& matches, std::vector<SlotPlan>& slots,
                         Decision& decision) {
   std::string asking_rule;  // the last one that requests a slot; "" for none
-  std::string skipping_rule;
-  std::vector<std::string> skipped;
+  std::vector<SkippedSlot> skipped;
+  std::vector<std::string> remarks;
   for (const Target::Slot& slot : entry.inputs()) {
     const Rules::SlotAction action = rules_.Resolve(matches, slot.name());
     if (slot.role() == SlotRole::ADDEND && !action.asks_for_slot) continue;
     if (action.skip) {
-      skipping_rule = action.rule;
-      decision.reason = Reason::kSkippedByRule;
-      decision.detail = slot.name();
-      skipped.push_back(absl::StrCat(slot.name(), " stays float (", action.rule, ")"));
+      skipped.push_back({slot.name(), action.rule});
+      remarks.push_back(absl::StrCat(slot.name(), " stays float (", action.rule, ")"));
       continue;
     }
     for (const Argument* argument : op.Inputs(slot.name())) {
       std::optional<Reason> why_not = eligibility_.WhyNotValue(*argument, decision.detail);
-      SlotPlan planned{argument, SlotRole::ACTIVATION, {}};
+      SlotPlan planned{argument, SlotRole::ACTIVATION, {}, action.asks ? action.rule : ""};
       if (!why_not.has_value()) {
         if (eligibility_.IsWeight(*argument->value())) planned.role = SlotRole::WEIGHT;
         planned.spec = specs_.Default(
             op, planned.role,
             planned.role == SlotRole::WEIGHT ? entry.weights() : entry.activations());
         MergeSpec(action.spec, &planned.spec);
-        why_not = specs_.Complete(*argument, schema, planned.role, planned.spec, decision.detail);
+        why_not = specs_.Complete(schema, planned, decision.detail);
       }
       if (why_not.has_value()) {
         decision.reason = *why_not;
@@ -321,10 +334,10 @@ bool Planner::PlanSlots(const Op& op, const OpSchema& schema, const Target::Quan
     }
   }
   if (slots.empty()) {
-    decision.rule = skipping_rule;
+    if (!skipped.empty()) DecideToSkip(skipped, decision);
     return false;
   }
-  if (entry.shared_scale()) ShareSpec(op, slots);
+  if (entry.shared_scale()) ShareSpec(slots);
   if (const Op* gradient = links_.UncertainGradientOf(op)) {
     decision.reason = Reason::kGradientNotUnique;
     decision.detail = Describe(*gradient);
@@ -340,7 +353,7 @@ bool Planner::PlanSlots(const Op& op, const OpSchema& schema, const Target::Quan
   }
   decision.reason = asking_rule.empty() ? Reason::kByTarget : Reason::kByRule;
   decision.rule = asking_rule;
-  decision.detail = absl::StrJoin(skipped, ", ");
+  decision.detail = absl::StrJoin(remarks, ", ");
   return true;
 }
 
@@ -352,17 +365,15 @@ std::optional<std::string> Planner::WhyNotTrained(const Argument& argument, cons
   return scale_training_->WhyNot(argument, links_.GradientsOf(argument.op()));
 }
 
-void Planner::ShareSpec(const Op& op, std::vector<SlotPlan>& slots) {
+void Planner::ShareSpec(std::vector<SlotPlan>& slots) {
   const bool any_signed = std::any_of(slots.begin(), slots.end(), [](const SlotPlan& slot) {
     return slot.spec.signedness() == QuantSpec::SIGNED;
   });
   for (SlotPlan& slot : slots) {
     if (any_signed) slot.spec.set_signedness(QuantSpec::SIGNED);
-    specs_.Check(*slot.argument, slot.role, slot.spec);
+    specs_.Check(slot);
   }
-  for (const SlotPlan& slot : slots) {
-    specs_.CheckShared(*slots[0].argument, slots[0].spec, *slot.argument, slot.spec, op);
-  }
+  for (const SlotPlan& slot : slots) specs_.CheckShared(slots[0], slot);
 }
 
 void Planner::PlanBiases() {
@@ -372,12 +383,11 @@ void Planner::PlanBiases() {
     const Op& op = *decision.op;
     const Argument* const bias = FindBias(op, &eligibility_);
     const bool is_own = bias != nullptr && ProductOfBias(*bias) == &op;
-    std::string scope;
-    // A rule about the op or the slot takes precedence.
-    if (bias == nullptr || decision.quantized != is_own || !decision.rule.empty() ||
-        planned_readers_.contains(bias) ||
-        rules_.Resolve(rules_.Match(op), bias->slot_name()).skip ||
-        eligibility_.WhySkipped(op, scope).has_value()) {
+    // A rule that was followed takes precedence.
+    const bool is_by_rule =
+        decision.reason == Reason::kByRule || decision.reason == Reason::kSkippedByRule;
+    if (bias == nullptr || decision.quantized != is_own || is_by_rule ||
+        planned_readers_.contains(bias) || SkipsBias(*bias, is_own, decision)) {
       continue;
     }
     std::optional<std::string> why = biases.WhyFloat(*bias);
@@ -402,10 +412,36 @@ void Planner::PlanBiases() {
     site.spec = IntegerBiasSpec();
     plan_.sites.push_back(std::move(site));
     AddReader(plan_.sites.back(), *bias);
-    if (!decision->quantized) decision->reason = Reason::kByTarget;
-    decision->quantized = true;
     decision->detail = absl::StrCat(std::string(bias->slot_name()), " as a bias in int32");
+    if (decision->quantized) continue;
+    decision->quantized = true;
+    decision->reason = Reason::kByTarget;
+    if (decision->rule.empty()) continue;
+    absl::StrAppend(&decision->detail, ", and not as ", decision->rule, " asks");
+    decision->rule.clear();
   }
+}
+
+bool Planner::SkipsBias(const Argument& bias, bool is_own, Decision& decision) {
+  const Op& op = bias.op();
+  std::string scope;
+  if (const std::optional<Reason> skipped = eligibility_.WhySkipped(op, scope)) {
+    decision.reason = *skipped;
+    decision.detail = std::move(scope);
+    return true;
+  }
+  const Rules::SlotAction action = rules_.Resolve(rules_.Match(op), bias.slot_name());
+  if (!action.skip) return false;
+  const std::string slot(bias.slot_name());
+  if (is_own) {
+    absl::StrAppend(&decision.detail, decision.detail.empty() ? "" : ", ", slot, " stays float (",
+                    action.rule, ")");
+  } else {
+    decision.reason = Reason::kSkippedByRule;
+    decision.rule = action.rule;
+    decision.detail = slot;
+  }
+  return true;
 }
 
 std::vector<const Argument*> Planner::ReadersOfOutput(const Value& value) {
@@ -440,9 +476,11 @@ void Planner::PlanOutputs(const Op& op, const OpSchema& schema,
         readers = ReadersOfOutput(value);
         if (readers.empty()) continue;
       }
-      QuantSpec spec = specs_.Default(op, SlotRole::ACTIVATION, outputs.spec());
-      MergeSpec(action.spec, &spec);
-      if (specs_.Complete(*argument, schema, SlotRole::ACTIVATION, spec, detail)) continue;
+      SlotPlan planned{argument, SlotRole::ACTIVATION, {}, action.asks ? action.rule : ""};
+      planned.spec = specs_.Default(op, planned.role, outputs.spec());
+      MergeSpec(action.spec, &planned.spec);
+      if (specs_.Complete(schema, planned, detail)) continue;
+      const QuantSpec& spec = planned.spec;
       if (!outputs.quantize()) {
         specs_.CheckObserver(spec, "outputs", op);
       } else {

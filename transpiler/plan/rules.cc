@@ -49,18 +49,21 @@ void MergeSpec(const QuantSpec& from, QuantSpec* into) {
   into->MergeFrom(from);
 }
 
-Rules::Rules(const QuantConfig& config) : config_(config), match_counts_(config.rules_size(), 0) {}
+Rules::Rules(const QuantConfig& config)
+    : config_(config), match_counts_(config.rules_size(), 0), other_slots_(config.rules_size()) {}
 
-bool Rules::HasQuantizableSlot(const Op& op, const std::string& slot) const {
+std::set<std::string> Rules::QuantizableSlots(const Op& op) const {
+  std::set<std::string> slots;
   const OpSchema* schema = FindOpSchema(op.type());
-  if (schema == nullptr) return false;
-  const auto inputs = schema->quantizable_inputs();
-  const auto outputs = schema->quantizable_outputs();
-  const bool is_input = std::any_of(inputs.begin(), inputs.end(), [&](const QuantizableInput& i) {
-    return i.slot == slot && !op.Inputs(slot).empty();
-  });
-  return is_input || (config_.observe_outputs() && !op.Outputs(slot).empty() &&
-                      std::find(outputs.begin(), outputs.end(), slot) != outputs.end());
+  if (schema == nullptr) return slots;
+  for (const QuantizableInput& input : schema->quantizable_inputs()) {
+    if (!op.Inputs(input.slot).empty()) slots.insert(input.slot);
+  }
+  if (!config_.observe_outputs()) return slots;
+  for (const std::string& output : schema->quantizable_outputs()) {
+    if (!op.Outputs(output).empty()) slots.insert(output);
+  }
+  return slots;
 }
 
 Rules::OpMatches Rules::Match(const Op& op) {
@@ -72,7 +75,13 @@ Rules::OpMatches Rules::Match(const Op& op) {
     if (rule.has_scope() && !ScopeContains(NameScope(op.desc()), rule.scope())) {
       continue;
     }
-    if (rule.has_slot() && !HasQuantizableSlot(op, rule.slot())) continue;
+    if (rule.has_slot()) {
+      std::set<std::string> slots = QuantizableSlots(op);
+      if (slots.count(rule.slot()) == 0) {
+        other_slots_[i].merge(slots);
+        continue;
+      }
+    }
     if (rule.has_name_pattern()) {
       const auto matches_name = [&rule](const Argument* argument) {
         return (!rule.has_slot() || argument->slot_name() == rule.slot()) &&
@@ -105,6 +114,19 @@ Rules::SlotAction Rules::Resolve(const OpMatches& matches, absl::string_view slo
   return action;
 }
 
+std::string Rules::AskingRule(const OpMatches& matches) const {
+  std::string asking;
+  for (const int i : matches.rules) {
+    const QuantRule& rule = config_.rules(i);
+    if (rule.has_spec()) {
+      asking = NameOf(i);
+    } else if (!rule.has_slot()) {
+      asking.clear();
+    }
+  }
+  return asking;
+}
+
 std::string Rules::NameOf(int rule) const {
   const std::string& name = config_.rules(rule).name();
   return name.empty() ? absl::StrCat("rule ", rule + 1) : name;
@@ -133,6 +155,9 @@ absl::Status Rules::CheckAllMatched() const {
   for (int i = 0; i < config_.rules_size(); ++i) {
     if (match_counts_[i] > 0 || config_.rules(i).optional()) continue;
     unmatched.push_back(absl::StrCat(NameOf(i), " { ", config_.rules(i).ShortDebugString(), " }"));
+    if (other_slots_[i].empty()) continue;
+    absl::StrAppend(&unmatched.back(), " (ops that it matches but for the slot have ",
+                    absl::StrJoin(other_slots_[i], ", "), ")");
   }
   if (unmatched.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError(

@@ -3,6 +3,7 @@
 #ifndef FIXPOINT_TRANSPILER_PLAN_RULES_H_
 #define FIXPOINT_TRANSPILER_PLAN_RULES_H_
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,8 @@ class Rules {
     std::string rule;            // the last one's name; "" if none matched
   };
   SlotAction Resolve(const OpMatches& matches, absl::string_view slot) const;
+  // The name of the last rule with a spec, unless a later one skips the op; "" if there is none.
+  std::string AskingRule(const OpMatches& matches) const;
 
   // Error (kInvalidArgument): rules without a key, or without one action; all of them.
   absl::Status CheckForm() const;
@@ -52,13 +55,15 @@ class Rules {
   absl::Status CheckAllMatched() const;
 
  private:
-  // Whether a rule about a slot can have an effect on an op: an input that may be quantized or, if
-  // outputs are requested, an output.
-  bool HasQuantizableSlot(const Op& op, const std::string& slot) const;
+  // The slots of an op about which a rule can be: inputs that may be quantized and, if outputs are
+  // requested, outputs.
+  std::set<std::string> QuantizableSlots(const Op& op) const;
   std::string NameOf(int rule) const;
 
   const QuantConfig& config_;
   std::vector<int> match_counts_;
+  // For each rule about a slot, those of the ops that match its other keys up to there.
+  std::vector<std::set<std::string>> other_slots_;
 };
 
 }  // namespace fixpoint

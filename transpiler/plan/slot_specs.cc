@@ -25,6 +25,18 @@ bool IsFullyConnected(const Op& op) {
   return product && !product->gives_images();
 }
 
+// The rule that asks for a spec, as a report names it.
+std::string ByRule(const SlotPlan& slot) {
+  return slot.rule.empty() ? ""
+                           : absl::StrCat(", ", ReasonCode(Reason::kByRule), " (", slot.rule, ")");
+}
+
+// "block 0, op 3 (mul): Y is w".
+std::string PlaceOf(const SlotPlan& slot) {
+  return absl::StrCat(Describe(slot.argument->op()), ": ", slot.argument->slot_name(), " is ",
+                      slot.argument->name(), ByRule(slot));
+}
+
 }  // namespace
 
 QuantSpec SlotSpecs::Default(const Op& op, SlotRole::Role role, const QuantSpec& of_op) const {
@@ -36,9 +48,10 @@ QuantSpec SlotSpecs::Default(const Op& op, SlotRole::Role role, const QuantSpec&
   return spec;
 }
 
-std::optional<Reason> SlotSpecs::Complete(const Argument& argument, const OpSchema& schema,
-                                          SlotRole::Role role, QuantSpec& spec,
+std::optional<Reason> SlotSpecs::Complete(const OpSchema& schema, SlotPlan& slot,
                                           std::string& detail) {
+  const Argument& argument = *slot.argument;
+  QuantSpec& spec = slot.spec;
   const Quantizer* quantizer = quantizers_.Find(spec.quantizer());
   if (quantizer != nullptr) {
     if (!spec.has_granularity()) spec.set_granularity(quantizer->granularity());
@@ -59,8 +72,8 @@ std::optional<Reason> SlotSpecs::Complete(const Argument& argument, const OpSche
   } else {
     const VarType::TensorDesc& tensor = *argument.variable()->tensor();
     if (!spec.has_axis()) {
-      if (role == SlotRole::ACTIVATION) {
-        ComplainOfChannels(argument, spec);
+      if (slot.role == SlotRole::ACTIVATION) {
+        ComplainOfChannels(slot);
         return Reason::kAxisUnknown;
       }
       const std::optional<int> axis = schema.WeightAxis(argument.op(), argument.slot_name(), era_);
@@ -73,12 +86,12 @@ std::optional<Reason> SlotSpecs::Complete(const Argument& argument, const OpSche
       return Reason::kAxisUnknown;
     }
     if (*channels <= 0) return Reason::kUnknownShape;
-    if (quantizer != nullptr && !CheckAxis(target_, role, *quantizer, spec).ok()) {
+    if (quantizer != nullptr && !CheckAxis(target_, slot.role, *quantizer, spec).ok()) {
       absl::StrAppend(&detail, ", axis ", spec.axis());
       return Reason::kAxisUnknown;
     }
   }
-  Check(argument, role, spec);
+  Check(slot);
   return std::nullopt;
 }
 
@@ -103,35 +116,36 @@ std::string SlotSpecs::QuantizersOf(QuantSpec::Granularity granularity) const {
   return absl::StrJoin(names, ", ");
 }
 
-void SlotSpecs::Check(const Argument& argument, SlotRole::Role role, const QuantSpec& spec) {
-  if (!checked_.insert(absl::StrCat(role, DeterministicBytes(spec))).second) return;
-  const absl::Status status = CheckQuantizer(target_, role, spec, quantizers_);
+void SlotSpecs::Check(const SlotPlan& slot) {
+  const QuantSpec& spec = slot.spec;
+  if (!checked_.insert(absl::StrCat(slot.role, DeterministicBytes(spec))).second) return;
+  const absl::Status status = CheckQuantizer(target_, slot.role, spec, quantizers_);
   if (status.ok()) return;
   const Quantizer* const quantizer = quantizers_.Find(spec.quantizer());
   const bool is_of_others = quantizer != nullptr && spec.granularity() != quantizer->granularity();
-  complaints_.emplace_back(
-      status.code(),
-      absl::StrCat(Describe(argument.op()), ": ", argument.slot_name(), " is ", argument.name(),
-                   ": ", std::string(status.message()), is_of_others ? "; want one of " : "",
-                   is_of_others ? QuantizersOf(spec.granularity()) : ""));
+  complaints_.emplace_back(status.code(),
+                           absl::StrCat(PlaceOf(slot), ": ", std::string(status.message()),
+                                        is_of_others ? "; want one of " : "",
+                                        is_of_others ? QuantizersOf(spec.granularity()) : ""));
 }
 
-void SlotSpecs::ComplainOfChannels(const Argument& argument, const QuantSpec& spec) {
-  if (!checked_.insert(absl::StrCat("channels|", DeterministicBytes(spec))).second) return;
+void SlotSpecs::ComplainOfChannels(const SlotPlan& slot) {
+  if (!checked_.insert(absl::StrCat("channels|", DeterministicBytes(slot.spec))).second) return;
   complaints_.push_back(absl::InvalidArgumentError(absl::StrCat(
-      Describe(argument.op()), ": ", argument.slot_name(), " is ", argument.name(), ": quantizer ",
-      spec.quantizer(),
+      PlaceOf(slot), ": quantizer ", slot.spec.quantizer(),
       " has a scale for each channel, and which axis of an activation has them is not known; "
       "want one of ",
       QuantizersOf(QuantSpec::PER_TENSOR))));
 }
 
-void SlotSpecs::CheckShared(const Argument& first, const QuantSpec& first_spec,
-                            const Argument& other, const QuantSpec& other_spec, const Op& op) {
-  if (MayShareScale(first_spec, other_spec)) return;
-  complaints_.push_back(absl::InvalidArgumentError(absl::StrCat(
-      Describe(op), ": ", first.slot_name(), " (", first.name(), ") and ", other.slot_name(), " (",
-      other.name(), ") share one scale, and are to be quantized in two ways; want one spec")));
+void SlotSpecs::CheckShared(const SlotPlan& first, const SlotPlan& other) {
+  if (MayShareScale(first.spec, other.spec)) return;
+  const auto said = [](const SlotPlan& slot) {
+    return absl::StrCat(slot.argument->slot_name(), " (", slot.argument->name(), ByRule(slot), ")");
+  };
+  complaints_.push_back(absl::InvalidArgumentError(
+      absl::StrCat(Describe(first.argument->op()), ": ", said(first), " and ", said(other),
+                   " share one scale, and are to be quantized in two ways; want one spec")));
 }
 
 void SlotSpecs::CheckObserver(const QuantSpec& spec, absl::string_view slots, const Op& op) {

@@ -25,6 +25,14 @@ namespace fixpoint {
 
 class OpSchema;
 
+// How the value that an op reads in a slot will be quantized.
+struct SlotPlan {
+  const Argument* argument = nullptr;
+  SlotRole::Role role = SlotRole::ACTIVATION;
+  QuantSpec spec;
+  std::string rule;  // the last one that asks for the spec; "" for none
+};
+
 class SlotSpecs {
  public:
   // REQUIRES: all outlive this object.
@@ -42,13 +50,11 @@ class SlotSpecs {
   // Fills in what the program decides (signedness, axis), and complains once about each spec that
   // the quantizer or the target cannot do. Returns why the value cannot be quantized that way, with
   // `detail`.
-  std::optional<Reason> Complete(const Argument& argument, const OpSchema& schema,
-                                 SlotRole::Role role, QuantSpec& spec, std::string& detail);
+  std::optional<Reason> Complete(const OpSchema& schema, SlotPlan& slot, std::string& detail);
   // Complains, once about each spec, if the quantizer or the target cannot do it.
-  void Check(const Argument& argument, SlotRole::Role role, const QuantSpec& spec);
-  // Complains if inputs of `op` that share a scale are quantized in two ways.
-  void CheckShared(const Argument& first, const QuantSpec& first_spec, const Argument& other,
-                   const QuantSpec& other_spec, const Op& op);
+  void Check(const SlotPlan& slot);
+  // Complains if inputs of an op that share a scale are quantized in two ways.
+  void CheckShared(const SlotPlan& first, const SlotPlan& other);
   // Complains if a quantizer cannot follow a range without quantizing, as it has to for the
   // observed "inputs" or "outputs" of an op.
   void CheckObserver(const QuantSpec& spec, absl::string_view slots, const Op& op);
@@ -66,7 +72,7 @@ class SlotSpecs {
   // "abs_max, lsq".
   std::string QuantizersOf(QuantSpec::Granularity granularity) const;
   // Complains, once about each spec, about an activation that should have a scale for each channel.
-  void ComplainOfChannels(const Argument& argument, const QuantSpec& spec);
+  void ComplainOfChannels(const SlotPlan& slot);
 
   const QuantConfig& config_;
   const Target& target_;

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "transpiler/plan/reasons.h"
 
 namespace fixpoint {
 
@@ -17,6 +18,7 @@ Account MakeAccount(const QuantPlan& plan) {
     std::map<std::string, int> kept;
   };
   std::map<std::string, Counts> by_type;
+  std::map<std::pair<std::string, std::string>, int> in_vain;  // by op type and rule
   Account account;
   account.target = plan.target();
   account.is_inference = plan.is_inference();
@@ -29,11 +31,16 @@ Account MakeAccount(const QuantPlan& plan) {
       ++account.quantized;
     } else {
       ++counts.kept[decision.reason()];
+      const bool is_skipped = decision.reason() == ReasonCode(Reason::kSkippedByRule);
+      if (!is_skipped && decision.has_rule()) ++in_vain[{decision.type(), decision.rule()}];
     }
   }
   for (auto& [type, counts] : by_type) {
     account.lines.push_back(
         {type, counts.total, counts.quantized, {counts.kept.begin(), counts.kept.end()}});
+  }
+  for (const auto& [asked, count] : in_vain) {
+    account.asked_in_vain.push_back(absl::StrCat(count, " ", asked.first, " (", asked.second, ")"));
   }
   for (const QuantPlan::Site& site : plan.sites()) {
     ++(site.observe()                    ? account.observers

@@ -12,6 +12,9 @@
 
 #include "absl/strings/str_join.h"
 #include "benchmarks/networks.h"
+#include "ops/layers.h"
+#include "ops/optimizer.h"
+#include "ops/program_builder.h"
 #include "proto/program/program.h"
 #include "runtime/tensor.h"
 #include "tests/comparisons/network_forms.h"
@@ -118,6 +121,35 @@ TEST(LoweredResNet20, HasNothingButCodesBetweenItsBlocks) {
   const auto forms = TrainForms(BuildNetwork("resnet20", /*batch=*/4), "");
   ASSERT_TRUE(forms.ok()) << forms.status();
   EXPECT_THAT(NumbersBeforePooling((*forms)->lowered.program), ElementsAre(HasSubstr("relu")));
+}
+
+// Two activations are multiplied, of which the right one is never negative.
+Network BuildProductOfActivations(int64_t batch) {
+  Network network;
+  network.main = EmptyProgram(2, 6, 2);
+  network.startup = EmptyProgram(2, 6, 2);
+  ProgramBuilder net(&network.main, &network.startup);
+  network.image = Data(net, "image", {-1, 1, 8, 8});
+  network.image_dims = {batch, 1, 8, 8};
+  network.label = Data(net, "label", {-1, 1}, VarType::INT64);
+  const std::string rows = Reshape(net, Relu(net, Conv2d(net, network.image, 4, 3)), {0, 4, 36});
+  const std::string weights = Softmax(net, Transpose(net, rows, {0, 2, 1}));
+  network.scores = Fc(net, Matmul(net, rows, weights), 10);
+  network.loss = Mean(net, SoftmaxWithCrossEntropy(net, network.scores, network.label));
+  const auto minimized = Optimizer(Momentum(0.9f), 0.01f).Minimize(net, network.loss);
+  EXPECT_TRUE(minimized.ok()) << minimized.status();
+  return network;
+}
+
+TEST(LoweredProductOfActivations, IsOnIntegersThoughTheRightOneIsNeverNegative) {
+  Network network = BuildProductOfActivations(/*batch=*/4);
+  const Tensor images = RandomImages(network.image_dims, 100);
+  const auto forms = TrainForms(std::move(network), "");
+  ASSERT_TRUE(forms.ok()) << forms.status();
+  EXPECT_THAT(NotOnIntegers((*forms)->lowered, {"conv2d", "mul", "matmul_v2"}), IsEmpty());
+  const auto compared = CompareForms(**forms, images);
+  ASSERT_TRUE(compared.ok()) << compared.status();
+  EXPECT_THAT(compared->differences, IsEmpty());
 }
 
 }  // namespace

@@ -277,6 +277,42 @@ TEST(Planner, NamesTheRuleThatDecidedOrAskedInVain) {
             "axis_unknown (y)");
 }
 
+// The signedness of what a product of activations that are never negative reads, and what its
+// decision says.
+std::vector<std::string> ProductOfNeverNegative(const std::string& config) {
+  Program program = ParsedProgram(R"(
+    var x f32[-1,4,4]
+    var r f32[-1,4,4]
+    var s f32[-1,4,4]
+    var y f32[-1,4,4]
+    relu(X=x) -> (Out=r)
+    softmax(X=x) -> (Out=s)
+    matmul_v2(X=r, Y=s) -> (Out=y)
+  )");
+  TranspileOptions options;
+  options.config = Config(absl::StrCat("target: 'onednn_int8' ", config));
+  const absl::StatusOr<TranspileResult> result = Transpile(&program, options);
+  EXPECT_TRUE(result.ok()) << result.status();
+  if (!result.ok() || result->plan.decisions_size() != 1) return {};
+  std::vector<std::string> lines;
+  for (const QuantPlan::Site& site : result->plan.sites()) {
+    lines.push_back(absl::StrCat(site.value().variable(), ": ",
+                                 QuantSpec::Signedness_Name(site.spec().signedness())));
+  }
+  lines.push_back(result->plan.decisions(0).detail());
+  return lines;
+}
+
+// Integer products multiply signed codes on the right.
+TEST(Planner, GivesTheRightOperandOfAProductSignedCodes) {
+  EXPECT_THAT(ProductOfNeverNegative(""), ElementsAre("r: UNSIGNED", "s: SIGNED", ""));
+  EXPECT_THAT(ProductOfNeverNegative("activations { quantizer: 'moving_average_min_max' }"),
+              ElementsAre("r: UNSIGNED", "s: UNSIGNED", ""));
+  EXPECT_THAT(ProductOfNeverNegative("rules { slot: 'Y' spec { signedness: UNSIGNED } }"),
+              ElementsAre("r: UNSIGNED", "s: UNSIGNED",
+                          "Y has unsigned codes, so the product is not lowered"));
+}
+
 TEST(Planner, NamesEverySlotThatARuleSkips) {
   Program program = ParsedProgram(kReluAndReaders);
   TranspileOptions options;

@@ -330,6 +330,10 @@ bool Planner::PlanSlots(const Op& op, const OpSchema& schema, const Target::Quan
         return false;
       }
       if (action.asks) asking_rule = action.rule;
+      if (IsUnsignedRightOperand(planned)) {
+        remarks.push_back(
+            absl::StrCat(slot.name(), " has unsigned codes, so the product is not lowered"));
+      }
       slots.push_back(std::move(planned));
     }
   }

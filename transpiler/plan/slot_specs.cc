@@ -25,6 +25,11 @@ bool IsFullyConnected(const Op& op) {
   return product && !product->gives_images();
 }
 
+bool IsRightOperand(const Argument& argument) {
+  const std::optional<ProductTrait>& product = TraitsOf(argument.op()).product;
+  return product && argument.slot_name() == product->weight;
+}
+
 // The rule that asks for a spec, as a report names it.
 std::string ByRule(const SlotPlan& slot) {
   return slot.rule.empty() ? ""
@@ -38,6 +43,11 @@ std::string PlaceOf(const SlotPlan& slot) {
 }
 
 }  // namespace
+
+bool IsUnsignedRightOperand(const SlotPlan& slot) {
+  return slot.spec.signedness() == QuantSpec::UNSIGNED &&
+         slot.spec.scheme() == QuantSpec::SYMMETRIC && IsRightOperand(*slot.argument);
+}
 
 QuantSpec SlotSpecs::Default(const Op& op, SlotRole::Role role, const QuantSpec& of_op) const {
   const bool is_weight = role == SlotRole::WEIGHT;
@@ -59,10 +69,10 @@ std::optional<Reason> SlotSpecs::Complete(const OpSchema& schema, SlotPlan& slot
   }
   detail = absl::StrCat(argument.slot_name(), " is ", argument.name());
   if (spec.signedness() == QuantSpec::UNSIGNED_IF_NEVER_NEGATIVE) {
-    spec.set_signedness(spec.scheme() == QuantSpec::AFFINE ||
-                                never_negative_.Holds(*argument.value())
-                            ? QuantSpec::UNSIGNED
-                            : QuantSpec::SIGNED);
+    const bool is_unsigned =
+        spec.scheme() == QuantSpec::AFFINE ||
+        (never_negative_.Holds(*argument.value()) && !IsRightOperand(argument));
+    spec.set_signedness(is_unsigned ? QuantSpec::UNSIGNED : QuantSpec::SIGNED);
   } else if (spec.signedness() == QuantSpec::UNSIGNED && spec.scheme() == QuantSpec::SYMMETRIC &&
              !never_negative_.Holds(*argument.value())) {
     return Reason::kMayBeNegative;

@@ -33,6 +33,10 @@ struct SlotPlan {
   std::string rule;  // the last one that asks for the spec; "" for none
 };
 
+// Whether a slot is the right operand of a product, and its codes are unsigned without a zero
+// point: no product multiplies such codes as integers (ops/codes/coded_product.h).
+bool IsUnsignedRightOperand(const SlotPlan& slot);
+
 class SlotSpecs {
  public:
   // REQUIRES: all outlive this object.

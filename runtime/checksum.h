@@ -11,7 +11,19 @@
 
 namespace fixpoint {
 
-// CRC-32 of the pieces one after another, with their length above it. It is stored in checkpoints.
+class Checksum {
+ public:
+  void Add(absl::Span<const uint8_t> bytes);
+
+  // CRC-32 of all bytes that were added, with their number above it. It is stored in checkpoints.
+  uint64_t value() const { return length_ << 32 ^ crc_; }
+
+ private:
+  uint64_t length_ = 0;
+  uint32_t crc_ = 0;
+};
+
+// The checksum of pieces one after another.
 uint64_t ChecksumOf(std::initializer_list<absl::Span<const uint8_t>> pieces);
 
 }  // namespace fixpoint

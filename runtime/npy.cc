@@ -13,7 +13,6 @@
 #include "proto/file/foreign_file.h"
 #include "runtime/error_place.h"
 #include "runtime/guarded_call.h"
-#include "runtime/npy_header.h"
 #include "runtime/tensor_stream.h"
 
 namespace fixpoint {
@@ -100,7 +99,7 @@ absl::StatusOr<Tensor> InCOrder(const Tensor& tensor) {
 
 }  // namespace
 
-absl::StatusOr<Tensor> ReadNpy(ByteReader& reader) {
+absl::StatusOr<NpyHeader> ReadNpyHeader(ByteReader& reader) {
   ASSIGN_OR_RETURN(const uint32_t length, ReadHeaderLength(reader));
   const uint64_t position = reader.position();
   std::string text(length, '\0');
@@ -108,6 +107,11 @@ absl::StatusOr<Tensor> ReadNpy(ByteReader& reader) {
   ASSIGN_OR_RETURN(NpyHeader header, ParseNpyHeader(text, position));
   const absl::StatusOr<int64_t> bytes = TensorBytes(header.dtype, header.dims);
   if (!bytes.ok()) return At(position, bytes.status());
+  return header;
+}
+
+absl::StatusOr<Tensor> ReadNpy(ByteReader& reader) {
+  ASSIGN_OR_RETURN(NpyHeader header, ReadNpyHeader(reader));
   // With one extent, or none, both orders are the same.
   const bool reorder = header.fortran_order && header.dims.size() > 1;
   ASSIGN_OR_RETURN(Tensor tensor,

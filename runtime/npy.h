@@ -8,9 +8,13 @@
 
 #include "absl/status/statusor.h"
 #include "runtime/byte_reader.h"
+#include "runtime/npy_header.h"
 #include "runtime/tensor.h"
 
 namespace fixpoint {
+
+// Reads what stands before the elements of an array. Errors as below.
+absl::StatusOr<NpyHeader> ReadNpyHeader(ByteReader& reader);
 
 // Reads one array, of version 1.0, 2.0 or 3.0, up to its last element. Elements in Fortran order
 // are put into C order, for which both orders are in memory for a moment; else no more memory is

@@ -95,33 +95,6 @@ absl::StatusOr<LoD> ReadLod(ByteReader& reader) {
   return lod;
 }
 
-// Offsets start at 0 and ascend; the last is the number of sequences of the next level, in the
-// last level the number of rows.
-absl::Status CheckLod(const LoD& lod, const std::vector<int64_t>& dims) {
-  for (size_t level = 0; level < lod.size(); ++level) {
-    const std::vector<uint64_t>& offsets = lod[level];
-    const std::string name = absl::StrCat("LoD level ", level);
-    if (offsets.empty() || offsets.front() != 0) {
-      return absl::InvalidArgumentError(absl::StrCat(name, " does not start with the offset 0"));
-    }
-    for (size_t i = 1; i < offsets.size(); ++i) {
-      if (offsets[i] < offsets[i - 1]) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(name, " descends from the offset ", offsets[i - 1], " to ", offsets[i]));
-      }
-    }
-    const bool is_last = level + 1 == lod.size();
-    const uint64_t covered =
-        is_last ? (dims.empty() ? 1 : static_cast<uint64_t>(dims[0])) : lod[level + 1].size() - 1;
-    if (offsets.back() != covered) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(name, " ends at ", offsets.back(), "; there are ", covered,
-                       is_last ? " rows" : " sequences in the next level"));
-    }
-  }
-  return absl::OkStatus();
-}
-
 absl::StatusOr<TensorHeader> ReadPlainHeader(ByteReader& reader) {
   RETURN_IF_ERROR(ReadVersion(reader));
   const uint64_t size_position = reader.position();
@@ -181,6 +154,31 @@ void AppendPlainHeader(const Tensor& tensor, std::string* out) {
 }
 
 }  // namespace
+
+absl::Status CheckLod(const LoD& lod, const std::vector<int64_t>& dims) {
+  for (size_t level = 0; level < lod.size(); ++level) {
+    const std::vector<uint64_t>& offsets = lod[level];
+    const std::string name = absl::StrCat("LoD level ", level);
+    if (offsets.empty() || offsets.front() != 0) {
+      return absl::InvalidArgumentError(absl::StrCat(name, " does not start with the offset 0"));
+    }
+    for (size_t i = 1; i < offsets.size(); ++i) {
+      if (offsets[i] < offsets[i - 1]) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(name, " descends from the offset ", offsets[i - 1], " to ", offsets[i]));
+      }
+    }
+    const bool is_last = level + 1 == lod.size();
+    const uint64_t covered =
+        is_last ? (dims.empty() ? 1 : static_cast<uint64_t>(dims[0])) : lod[level + 1].size() - 1;
+    if (offsets.back() != covered) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(name, " ends at ", offsets.back(), "; there are ", covered,
+                       is_last ? " rows" : " sequences in the next level"));
+    }
+  }
+  return absl::OkStatus();
+}
 
 absl::StatusOr<TensorHeader> ReadTensorHeader(ByteReader& reader) {
   RETURN_IF_ERROR(ReadVersion(reader));

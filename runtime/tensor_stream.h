@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "proto/wire/program.pb.h"
 #include "runtime/byte_reader.h"
@@ -31,6 +32,11 @@ struct SelectedRowsHeader {
   int64_t height;
   TensorHeader value;
 };
+
+// Error (kInvalidArgument) for offsets that do not cut a tensor of these extents into sequences:
+// they start at 0 and ascend, and the last is the number of sequences of the next level, in the
+// last level the number of rows.
+absl::Status CheckLod(const LoD& lod, const std::vector<int64_t>& dims);
 
 // A tensor is read in two steps, so that a caller can refuse it by its header; no step takes more
 // memory than it has found bytes. Errors name the byte ("byte 12: ..."):

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <memory>
 #include <utility>
+#include <variant>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -76,9 +77,24 @@ absl::StatusOr<Tensor> MadeUp(const Variable& variable, int64_t batch_size, uint
   return tensor;
 }
 
-absl::StatusOr<std::vector<Tensor>> MakeInputs(const BenchCommand& command, const Program& program,
-                                               const std::vector<std::string>& names) {
+// The first batch of the data, by the variables that it is fed to.
+absl::StatusOr<FirstBatch> LoadFirstBatch(const BenchCommand& command, const Program& program) {
+  if (!command.data) return FirstBatch();
+  ASSIGN_OR_RETURN(
+      const NetworkVariables variables,
+      FindVariablesForFlags(program, command.program, command.variables, InputsOf(*command.data)));
+  return FirstBatchOf(*command.data, program, command.program, variables, command.batch_size);
+}
+
+struct Inputs {
+  std::vector<Tensor> values;
+  int64_t batch_size = 1;
+};
+
+absl::StatusOr<Inputs> MakeInputs(const BenchCommand& command, const Program& program,
+                                  const std::vector<std::string>& names) {
   std::vector<Tensor> inputs;
+  ASSIGN_OR_RETURN(FirstBatch batch, LoadFirstBatch(command, program));
   for (const NamedFile& feed : command.feeds) {
     if (std::find(names.begin(), names.end(), feed.name) != names.end()) continue;
     return UsageError(
@@ -88,13 +104,19 @@ absl::StatusOr<std::vector<Tensor>> MakeInputs(const BenchCommand& command, cons
     const Variable* variable = program.Find(program.block(0), name);
     const auto feed = std::find_if(command.feeds.begin(), command.feeds.end(),
                                    [&name](const NamedFile& feed) { return feed.name == name; });
+    if (Scope::Value* const given = batch.values.FindOrNull(name)) {
+      inputs.push_back(std::move(std::get<Tensor>(*given)));
+      continue;
+    }
     ASSIGN_OR_RETURN(Tensor input,
                      feed != command.feeds.end()
                          ? LoadFeed(*feed, *variable)
                          : MadeUp(*variable, command.batch_size, /*seed=*/inputs.size()));
     inputs.push_back(std::move(input));
   }
-  return inputs;
+  const bool has_rows = !inputs.empty() && !inputs.front().dims().empty();
+  const int64_t rows = has_rows ? inputs.front().dims().front() : 1;
+  return Inputs{std::move(inputs), command.data ? batch.samples : rows};
 }
 
 std::string MeasurementText(const Measurement& measured, int threads) {
@@ -160,31 +182,29 @@ absl::StatusOr<ExitCode> RunBenchCommand(const BenchCommand& command) {
   options.inputs = ends.inputs;
   options.outputs = ends.outputs;
   const Clock::time_point before_inputs = Clock::now();
-  ASSIGN_OR_RETURN(const std::vector<Tensor> inputs,
-                   MakeInputs(command, named.program, options.inputs));
+  ASSIGN_OR_RETURN(const Inputs inputs, MakeInputs(command, named.program, options.inputs));
   const double seconds_of_inputs = SecondsSince(before_inputs);
   absl::StatusOr<std::unique_ptr<Predictor>> predictor =
       Predictor::Create(std::move(named.program), std::move(scope), options);
   if (!predictor.ok()) return InFile(command.program, predictor.status());
   std::vector<Tensor> outputs;
-  const absl::Status first = (*predictor)->Run(inputs, &outputs);
+  const absl::Status first = (*predictor)->Run(inputs.values, &outputs);
   if (!first.ok()) return InFile(command.program, first);
 
   Measurement measured;
   measured.first_output = SecondsSince(begin) - seconds_of_inputs;
   do {
     const Clock::time_point run = Clock::now();
-    RETURN_IF_ERROR((*predictor)->Run(inputs, &outputs));
+    RETURN_IF_ERROR((*predictor)->Run(inputs.values, &outputs));
     measured.latencies.push_back(SecondsSince(run));
     measured.seconds += measured.latencies.back();
   } while (measured.seconds < command.seconds);
   std::sort(measured.latencies.begin(), measured.latencies.end());
-  const bool has_rows = !inputs.empty() && !inputs.front().dims().empty();
-  measured.batch_size = has_rows ? inputs.front().dims().front() : 1;
+  measured.batch_size = inputs.batch_size;
   measured.peak_memory = PeakMemoryBytes();
   measured.parameters = (*predictor)->parameter_bytes();
   measured.constants = (*predictor)->constant_bytes();
-  ASSIGN_OR_RETURN(measured.moved, (*predictor)->BytesMoved(inputs));
+  ASSIGN_OR_RETURN(measured.moved, (*predictor)->BytesMoved(inputs.values));
 
   RETURN_IF_ERROR(WriteReport(command.json
                                   ? MeasurementJson(command.program, measured, command.threads)

@@ -4,10 +4,12 @@
 #define FIXPOINT_TOOLS_BENCH_COMMAND_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "runtime/data/data_source.h"
 #include "runtime/loop_bound.h"
 #include "runtime/training/network_variables.h"
 #include "tools/command_line.h"
@@ -19,8 +21,10 @@ struct BenchCommand {
   std::string program;
   std::string params;  // "": the program has none
 
-  // Arrays. Other inputs are random floats, or zeros where they are integers.
+  // Arrays; or, if this is set, the first batch of samples. Other inputs are random floats, or
+  // zeros where they are integers.
   std::vector<NamedFile> feeds;
+  std::optional<DataSource> data;
   NetworkVariables variables;  // if the program fetches nothing; "": found
   int64_t batch_size = 0;
 

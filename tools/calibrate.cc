@@ -10,12 +10,14 @@
 #include "proto/base/status_macros.h"
 #include "tools/calibration_command.h"
 #include "tools/command_line.h"
+#include "tools/network_ends.h"
 #include "tools/network_flags.h"
 
 DEFINE_string(params, "", "Parameters: a combined file, or a folder with a file for each.");
-DEFINE_string(data, "",
-              "Run on the training samples of mnist:FOLDER, cifar10:FOLDER, digits[:N] or "
-              "color_digits[:N].");
+DEFINE_string(
+    data, "",
+    "Run on the training samples of mnist:FOLDER, cifar10:FOLDER, digits[:N] or "
+    "color_digits[:N], or on your own: images:PATH, npz:FILE or npy:NAME=FILE,NAME=FILE.");
 DEFINE_int64(samples, 300, "How many samples to run, if there are as many.");
 DEFINE_string(output, "", "Where to write the profile.");
 DEFINE_bool(outputs, false,
@@ -57,7 +59,7 @@ absl::StatusOr<ExitCode> Run(const CommandLine& line) {
   CalibrationCommand command;
   command.program = line.arguments[0];
   command.params = FLAGS_params;
-  ASSIGN_OR_RETURN(command.data, DataOfFlag(FLAGS_data));
+  ASSIGN_OR_RETURN(command.data, DataOfFlag("data", FLAGS_data));
   command.data_name = FLAGS_data;
   command.variables = flags.variables;
   command.output = FLAGS_output;

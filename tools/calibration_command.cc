@@ -218,8 +218,9 @@ absl::StatusOr<ExitCode> RunCalibrationCommand(const CalibrationCommand& command
   if (!command.params.empty()) {
     ASSIGN_OR_RETURN(parameters, LoadParameters(program.Proto(), command.params));
   }
-  ASSIGN_OR_RETURN(const NetworkVariables variables,
-                   FindVariablesForFlags(program, command.program, command.variables));
+  ASSIGN_OR_RETURN(
+      const NetworkVariables variables,
+      FindVariablesForFlags(program, command.program, command.variables, InputsOf(command.data)));
   CalibrationOptions options;
   ASSIGN_OR_RETURN(options.outputs, OutputsOf(command, program));
   options.observed = FindObservedVariables(program, command.outputs);

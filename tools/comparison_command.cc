@@ -132,10 +132,12 @@ std::vector<Feed> FeedsOfBoth(std::vector<Feed> feeds, const std::vector<Feed>& 
 absl::Status CompareOnData(const ComparisonCommand& command, const Model& model, const Model& other,
                            Comparison* comparison) {
   ASSIGN_OR_RETURN(const NetworkVariables variables,
-                   FindVariablesForFlags(model.program(), model.path(), command.variables));
+                   FindVariablesForFlags(model.program(), model.path(), command.variables,
+                                         InputsOf(*command.data)));
   NetworkVariables named;
   named.images = variables.images;
-  const absl::StatusOr<NetworkVariables> others = FindNetworkVariables(other.program(), named);
+  const absl::StatusOr<NetworkVariables> others =
+      FindNetworkVariables(other.program(), named, InputsOf(*command.data));
   if (!others.ok()) return InFile(other.path(), others.status());
 
   ASSIGN_OR_RETURN(const std::unique_ptr<SampleSet> set,

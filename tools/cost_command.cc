@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
 
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
@@ -13,8 +14,11 @@
 #include "proto/program/program.h"
 #include "runtime/kernels/kernel_speeds.h"
 #include "runtime/kernels/threads.h"
+#include "runtime/scope.h"
+#include "runtime/tensor.h"
 #include "tools/cost_forms.h"
 #include "tools/cost_report.h"
+#include "tools/inference_inputs.h"
 #include "tools/named_config.h"
 #include "tools/named_program.h"
 #include "tools/network_ends.h"
@@ -44,8 +48,21 @@ absl::StatusOr<NetworkEnds> FindEnds(const CostCommand& command, const Program& 
   return ends;
 }
 
+absl::StatusOr<FirstBatch> LoadFirstBatch(const CostCommand& command, const Program& program) {
+  if (!command.data) return FirstBatch();
+  ASSIGN_OR_RETURN(
+      const NetworkVariables variables,
+      FindVariablesForFlags(program, command.program, /*named=*/{}, InputsOf(*command.data)));
+  return FirstBatchOf(*command.data, program, command.program, variables, command.batch_size);
+}
+
 absl::StatusOr<executor::FeedType> FeedOf(const CostCommand& command, const Program& program,
-                                          const std::string& name) {
+                                          const FirstBatch& batch, const std::string& name) {
+  if (const Scope::Value* const given = batch.values.FindOrNull(name)) {
+    const Tensor& tensor = std::get<Tensor>(*given);
+    return executor::FeedType{
+        name, {{tensor.dtype(), Dims(tensor.dims().begin(), tensor.dims().end())}, tensor.lod()}};
+  }
   const Variable& variable = *program.Find(program.block(0), name);
   const auto shape = std::find_if(command.shapes.begin(), command.shapes.end(),
                                   [&name](const NamedShape& shape) { return shape.name == name; });
@@ -70,7 +87,7 @@ absl::StatusOr<executor::FeedType> FeedOf(const CostCommand& command, const Prog
     return absl::UnimplementedError(
         absl::StrCat(command.program, ": \"", name,
                      "\", which is fed, holds sequences; the cost depends on their lengths, "
-                     "which are not known in advance"));
+                     "which samples give: --data=NAME"));
   }
   return executor::FeedType{
       name, {{declared->data_type(), dims.empty() ? Dims{1} : Dims(dims.begin(), dims.end())}, {}}};
@@ -103,14 +120,15 @@ absl::StatusOr<ExitCode> RunCostCommand(const CostCommand& command) {
   ASSIGN_OR_RETURN(const NetworkEnds ends, FindEnds(command, named.program));
   InferenceRequest request;
   request.outputs = ends.outputs;
+  ASSIGN_OR_RETURN(const FirstBatch batch, LoadFirstBatch(command, named.program));
   for (const std::string& name : ends.inputs) {
-    ASSIGN_OR_RETURN(executor::FeedType feed, FeedOf(command, named.program, name));
+    ASSIGN_OR_RETURN(executor::FeedType feed, FeedOf(command, named.program, batch, name));
     request.feeds.push_back(std::move(feed));
   }
   kernels::UseThreads(1);
   CostReport report;
   report.program = command.program;
-  report.batch_size = command.batch_size;
+  report.batch_size = command.data ? batch.samples : command.batch_size;
   ASSIGN_OR_RETURN(report.forms, MakeProgramForms(named.program, config, request));
   report.speeds = kernels::MeasureKernelSpeeds();
   RETURN_IF_ERROR(WriteStandardOutput(command.json ? CostJson(report) : CostText(report)));

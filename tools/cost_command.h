@@ -4,10 +4,12 @@
 #define FIXPOINT_TOOLS_COST_COMMAND_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "runtime/data/data_source.h"
 #include "tools/command_line.h"
 
 namespace fixpoint {
@@ -27,6 +29,7 @@ struct CostCommand {
   std::string target;
   int64_t batch_size = 1;
   std::vector<NamedShape> shapes;  // where they are not as declared with the batch size
+  std::optional<DataSource> data;  // whose first batch gives shapes and lengths of sequences
   std::vector<std::string>
       fetches;  // what to compute; none: what the program fetches, or the scores
   bool json = false;

@@ -23,6 +23,7 @@
 #include "tools/inference_command.h"
 #include "tools/inference_inputs.h"
 #include "tools/mode_flags.h"
+#include "tools/network_ends.h"
 #include "tools/network_flags.h"
 
 DEFINE_string(params, "", "Parameters: a combined file, or a folder with a file for each.");
@@ -30,7 +31,9 @@ DEFINE_string(feeds, "", "Inputs, NAME=FILE.npy, comma separated.");
 DEFINE_string(fetches, "", "Outputs and where to write them, NAME=FILE.npy, comma separated.");
 DEFINE_string(
     data, "",
-    "Measure on the test images of mnist:FOLDER, cifar10:FOLDER, digits[:N] or color_digits[:N].");
+    "Inputs: the test images of mnist:FOLDER, cifar10:FOLDER, digits[:N] or color_digits[:N]; or "
+    "arrays, npz:FILE or npy:NAME=FILE,NAME=FILE. Measures on them all, or gives the first batches "
+    "to --compare, the first to --bench.");
 DEFINE_string(compare, "", "Compare with this program, variable by variable, on the same inputs.");
 DEFINE_string(compare_params, "", "The parameters of --compare; by default those of --params.");
 DEFINE_string(compare_backend, "",
@@ -56,15 +59,15 @@ std::vector<ModeFlags> Modes() {
        {"feeds", "data", "images", "labels", "batch_size", "json", "backend", "seed", "compare",
         "compare_params", "compare_backend", "op_by_op", "batches"}},
       {"bench",
-       {"feeds", "images", "scores", "batch_size", "json", "dump_plan", "profile", "bench",
-        "seconds"}}};
+       {"feeds", "data", "images", "labels", "scores", "batch_size", "json", "dump_plan", "profile",
+        "bench", "seconds"}}};
 }
 
 ToolHelp Help() {
   ToolHelp help;
   help.name = "infer";
   help.purpose = "Runs an inference program.";
-  help.usage = {"infer PROGRAM --params=WHERE --data=NAME [flags]    measure on a data set",
+  help.usage = {"infer PROGRAM --params=WHERE --data=NAME [flags]    measure on samples",
                 "infer PROGRAM --params=WHERE --feeds=NAME=FILE.npy --fetches=NAME=FILE.npy",
                 "                                                    arrays in and out",
                 "infer PROGRAM --params=WHERE --compare=OTHER --compare_params=WHERE ...",
@@ -106,7 +109,7 @@ absl::StatusOr<std::vector<NamedFile>> ReadFeeds() {
 
 absl::StatusOr<std::optional<DataSource>> ReadData() {
   if (FLAGS_data.empty()) return std::nullopt;
-  return DataOfFlag(FLAGS_data);
+  return DataOfFlag("data", FLAGS_data);
 }
 
 absl::StatusOr<ExitCode> RunProgram(const std::string& path, const NetworkFlags& flags) {
@@ -163,6 +166,10 @@ absl::StatusOr<ExitCode> Bench(const std::string& path, const NetworkFlags& flag
   command.program = path;
   command.params = FLAGS_params;
   ASSIGN_OR_RETURN(command.feeds, ReadFeeds());
+  ASSIGN_OR_RETURN(command.data, ReadData());
+  if (command.data && !command.feeds.empty()) {
+    return UsageError("--feeds and --data: what is timed runs on one of them");
+  }
   command.variables = flags.variables;
   command.batch_size = flags.batch_size;
   command.seconds = FLAGS_seconds;

@@ -25,19 +25,24 @@
 namespace fixpoint {
 namespace {
 
-std::string EvaluationText(const Evaluation& evaluation) {
-  std::string text = absl::StrCat("images ", evaluation.samples);
+// What reports call the samples.
+absl::string_view Samples(const InferenceCommand& command) {
+  return IsOfImages(*command.data) ? "images" : "samples";
+}
+
+std::string EvaluationText(const InferenceCommand& command, const Evaluation& evaluation) {
+  std::string text = absl::StrCat(Samples(command), " ", evaluation.samples);
   if (evaluation.loss) absl::StrAppendFormat(&text, ", loss %.4f", *evaluation.loss);
   if (evaluation.accuracy) absl::StrAppendFormat(&text, ", accuracy %.4f", *evaluation.accuracy);
   return text + "\n";
 }
 
-std::string EvaluationJson(const std::string& program, const Evaluation& evaluation) {
+std::string EvaluationJson(const InferenceCommand& command, const Evaluation& evaluation) {
   JsonWriter json;
   json.BeginObject();
   json.Key("schema_version").Int(kSchemaVersion);
-  json.Key("program").String(program);
-  json.Key("images").Int(evaluation.samples);
+  json.Key("program").String(command.program);
+  json.Key(Samples(command)).Int(evaluation.samples);
   if (evaluation.loss) json.Key("loss").Double(*evaluation.loss);
   if (evaluation.accuracy) json.Key("accuracy").Double(*evaluation.accuracy);
   json.EndObject();
@@ -54,8 +59,9 @@ absl::Status TellOfBackend(const InferenceCommand& command, const Backend& backe
 
 absl::StatusOr<ExitCode> EvaluateData(const InferenceCommand& command, const Program& program,
                                       Scope* scope) {
-  ASSIGN_OR_RETURN(const NetworkVariables variables,
-                   FindVariablesForFlags(program, command.program, command.variables));
+  ASSIGN_OR_RETURN(
+      const NetworkVariables variables,
+      FindVariablesForFlags(program, command.program, command.variables, InputsOf(*command.data)));
   if (variables.scores.empty() && variables.loss.empty()) {
     return UsageError(absl::StrCat(command.program,
                                    " has no cross entropy and not one fetch: which variable holds "
@@ -72,8 +78,14 @@ absl::StatusOr<ExitCode> EvaluateData(const InferenceCommand& command, const Pro
   if (!evaluator.ok()) return InFile(command.program, evaluator.status());
   const absl::StatusOr<Evaluation> evaluation = evaluator->Run();
   if (!evaluation.ok()) return InFile(command.program, evaluation.status());
+  if (!evaluation->loss && !evaluation->accuracy) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(command.program,
+                     ": nothing is measured: the program has no loss, and the samples no labels; "
+                     "want labels in an array of integers, \"labels\""));
+  }
   RETURN_IF_ERROR(WriteReport(
-      command.json ? EvaluationJson(command.program, *evaluation) : EvaluationText(*evaluation),
+      command.json ? EvaluationJson(command, *evaluation) : EvaluationText(command, *evaluation),
       /*output_is_taken=*/false));
   RETURN_IF_ERROR(TellOfBackend(command, evaluator->backend(), /*output_is_taken=*/command.json));
   return kDone;

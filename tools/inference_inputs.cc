@@ -1,6 +1,8 @@
 #include "tools/inference_inputs.h"
 
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
@@ -9,10 +11,15 @@
 #include "proto/base/status_macros.h"
 #include "proto/program/feeds_and_fetches.h"
 #include "proto/program/program.h"
+#include "runtime/backend.h"
+#include "runtime/data/batcher.h"
+#include "runtime/data/sample_set.h"
 #include "runtime/executor/demand.h"
 #include "runtime/npy.h"
 #include "runtime/parameter_file.h"
+#include "runtime/training/fed_batches.h"
 #include "tools/command_line.h"
+#include "tools/named_program.h"
 
 namespace fixpoint {
 
@@ -65,6 +72,25 @@ absl::StatusOr<Tensor> LoadFeed(const NamedFile& feed, const Variable& variable)
       absl::StrCat(feed.file, ": is ", VarType::Type_Name(tensor.dtype()), " ",
                    DimsText(tensor.dims()), "; want what the program declares of \"", feed.name,
                    "\", ", VarType::Type_Name(declared->data_type()), " ", DimsText(dims)));
+}
+
+absl::StatusOr<FirstBatch> FirstBatchOf(const DataSource& data, const Program& program,
+                                        const std::string& path, const NetworkVariables& variables,
+                                        int64_t batch_size) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<SampleSet> set, OpenSamples(data, DataPart::kTest));
+  BatchOptions options;
+  options.batch_size = batch_size;
+  options.shuffle = false;
+  absl::StatusOr<FedBatches> batches = FedBatches::Create(program, set.get(), variables, options);
+  if (!batches.ok()) return InFile(path, batches.status());
+  ASSIGN_OR_RETURN(const Batch batch, batches->batcher().Next());
+  FirstBatch first;
+  first.samples = static_cast<int64_t>(batch.samples.size());
+  for (const Feed& feed : batches->FeedsOf(batch)) {
+    ASSIGN_OR_RETURN(Tensor value, feed.value->Clone());
+    first.values.Set(feed.name, std::move(value));
+  }
+  return first;
 }
 
 }  // namespace fixpoint

@@ -3,6 +3,7 @@
 #ifndef FIXPOINT_TOOLS_INFERENCE_INPUTS_H_
 #define FIXPOINT_TOOLS_INFERENCE_INPUTS_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -10,8 +11,10 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "proto/program/program_fwd.h"
+#include "runtime/data/data_source.h"
 #include "runtime/scope.h"
 #include "runtime/tensor.h"
+#include "runtime/training/network_variables.h"
 
 namespace fixpoint {
 
@@ -36,6 +39,18 @@ absl::Status CheckFeeds(const Program& program, const std::string& path,
 // Loads an input array. Errors: those of LoadNpy; its type or its number of dimensions is not what
 // the program declares for the variable.
 absl::StatusOr<Tensor> LoadFeed(const NamedFile& feed, const Variable& variable);
+
+// The first samples of some data, by the variables that they are fed to.
+struct FirstBatch {
+  Scope values;
+  int64_t samples = 0;
+};
+
+// As many samples as a batch has, or as there are. Errors: those of OpenSamples, FedBatches and
+// Batcher.
+absl::StatusOr<FirstBatch> FirstBatchOf(const DataSource& data, const Program& program,
+                                        const std::string& path, const NetworkVariables& variables,
+                                        int64_t batch_size);
 
 }  // namespace fixpoint
 

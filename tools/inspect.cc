@@ -33,6 +33,7 @@
 #include "tools/diff_json.h"
 #include "tools/json.h"
 #include "tools/mode_flags.h"
+#include "tools/network_ends.h"
 #include "tools/profile_command.h"
 #include "tools/program_stats.h"
 #include "tools/verify_json.h"
@@ -47,6 +48,7 @@ DEFINE_string(startup, "", "the startup program, which has to initialize every p
 DEFINE_bool(backward, true, "leaves out backward ops");
 DEFINE_bool(optimizer, true, "leaves out optimizer ops");
 DEFINE_int64(batch_size, 1, "the first extent of inputs where it is open");
+DEFINE_string(data, "", "samples whose first batch gives the shapes, as infer takes them");
 DEFINE_string(shapes, "", "extents of inputs: x=1x3x224x224, ...");
 DEFINE_string(fetches, "", "outputs, comma separated; by default what it fetches, or the scores");
 DEFINE_string(target, "", "target to quantize for; by default that of transpile");
@@ -247,6 +249,12 @@ absl::StatusOr<ExitCode> Cost(const Paths& paths) {
   command.target = FLAGS_target;
   command.batch_size = FLAGS_batch_size;
   ASSIGN_OR_RETURN(command.shapes, ParseShapes(FLAGS_shapes));
+  if (!FLAGS_data.empty()) {
+    if (!command.shapes.empty()) {
+      return UsageError("--shapes and --data: both give extents of inputs; want one of them");
+    }
+    ASSIGN_OR_RETURN(command.data, DataOfFlag("data", FLAGS_data));
+  }
   command.fetches = SplitNames(FLAGS_fetches);
   command.json = FLAGS_json;
   return RunCostCommand(command);
@@ -294,7 +302,7 @@ std::vector<Subcommand> Subcommands() {
        "PROGRAM",
        "what its inference will take, in float and on integers",
        1,
-       {"batch_size", "shapes", "fetches", "target", "config", "json"},
+       {"batch_size", "data", "shapes", "fetches", "target", "config", "json"},
        &Cost},
       {"profile",
        "FILE...",
@@ -324,8 +332,6 @@ ToolHelp Help() {
         absl::StrCat(command, std::string(24 - command.size(), ' '), " ", subcommand.purpose));
   }
   help.flag_groups = FlagGroupsOf(Modes());
-  help.examples = {
-      "inspect dot --nobackward examples/data/lenet.train.txt | dot -Tsvg > lenet.svg"};
   return help;
 }
 

@@ -13,7 +13,8 @@ namespace fixpoint {
 
 absl::StatusOr<NetworkVariables> FindVariablesForFlags(const Program& program,
                                                        const std::string& path,
-                                                       const NetworkVariables& named) {
+                                                       const NetworkVariables& named,
+                                                       NetworkInputs inputs) {
   const std::pair<absl::string_view, const std::string&> flags[] = {{"images", named.images},
                                                                     {"labels", named.labels},
                                                                     {"loss", named.loss},
@@ -22,9 +23,19 @@ absl::StatusOr<NetworkVariables> FindVariablesForFlags(const Program& program,
     if (name.empty()) continue;
     RETURN_IF_ERROR(FindForFlag(flag, name, program, path, FedVariables(program)).status());
   }
-  const absl::StatusOr<NetworkVariables> variables = FindNetworkVariables(program, named);
+  const absl::StatusOr<NetworkVariables> variables = FindNetworkVariables(program, named, inputs);
   if (!variables.ok()) return InFile(path, variables.status());
   return variables;
+}
+
+absl::StatusOr<DataSource> DataOfFlag(absl::string_view flag, const std::string& data) {
+  const absl::StatusOr<DataSource> source = ParseDataSource(data);
+  if (!source.ok()) return UsageError(absl::StrCat("--", flag, ": ", source.status().message()));
+  return source;
+}
+
+NetworkInputs InputsOf(const DataSource& source) {
+  return IsOfImages(source) ? NetworkInputs::kImages : NetworkInputs::kAny;
 }
 
 absl::Status CheckEndsAreDeclared(const Program& program, const std::string& path) {

@@ -1,4 +1,4 @@
-// The inputs and outputs of an inference program, where a command line leaves them open.
+// The data, inputs and outputs of a program, where a command line leaves them open.
 
 #ifndef FIXPOINT_TOOLS_NETWORK_ENDS_H_
 #define FIXPOINT_TOOLS_NETWORK_ENDS_H_
@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "proto/program/program_fwd.h"
+#include "runtime/data/data_source.h"
 #include "runtime/training/network_variables.h"
 
 namespace fixpoint {
@@ -23,9 +24,15 @@ struct NetworkEnds {
 
 // The variables that flags name, and those that the program in the file `path` declares. Errors: a
 // usage error if a flag names one that does not exist; those of FindNetworkVariables.
-absl::StatusOr<NetworkVariables> FindVariablesForFlags(const Program& program,
-                                                       const std::string& path,
-                                                       const NetworkVariables& named);
+absl::StatusOr<NetworkVariables> FindVariablesForFlags(
+    const Program& program, const std::string& path, const NetworkVariables& named,
+    NetworkInputs inputs = NetworkInputs::kImages);
+
+// The data that a flag names, "data" or another. Usage errors: those of ParseDataSource.
+absl::StatusOr<DataSource> DataOfFlag(absl::string_view flag, const std::string& data);
+
+// What a program is fed with samples of a source.
+NetworkInputs InputsOf(const DataSource& source);
 
 // Error (kInvalidArgument): the program in the file `path` feeds or fetches a variable that no
 // block declares.

@@ -51,10 +51,4 @@ absl::StatusOr<NetworkFlags> ReadNetworkFlags() {
   return flags;
 }
 
-absl::StatusOr<DataSource> DataOfFlag(const std::string& data) {
-  const absl::StatusOr<DataSource> source = ParseDataSource(data);
-  if (!source.ok()) return UsageError(absl::StrCat("--data: ", source.status().message()));
-  return source;
-}
-
 }  // namespace fixpoint

@@ -6,12 +6,10 @@
 #include <gflags/gflags_declare.h>
 
 #include <cstdint>
-#include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "runtime/backends.h"
-#include "runtime/data/data_source.h"
 #include "runtime/training/network_variables.h"
 
 // main sets how threads wait before anything else is done.
@@ -30,9 +28,6 @@ struct NetworkFlags {
 // Usage errors: there is no such backend; the batch, iterations or threads are less than 1, or
 // there are more threads than kMostThreads.
 absl::StatusOr<NetworkFlags> ReadNetworkFlags();
-
-// The data that --data names. Usage errors: those of ParseDataSource.
-absl::StatusOr<DataSource> DataOfFlag(const std::string& data);
 
 }  // namespace fixpoint
 

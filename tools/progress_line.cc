@@ -27,7 +27,7 @@ std::string ProgressText(const TrainingProgress& progress) {
   std::string text =
       absl::StrFormat("step %d/%d  loss %.4f", progress.step, progress.steps, progress.loss);
   if (progress.accuracy) absl::StrAppendFormat(&text, "  accuracy %.3f", *progress.accuracy);
-  absl::StrAppendFormat(&text, "  %.0f images/s  %s left", progress.images_per_second,
+  absl::StrAppendFormat(&text, "  %.0f samples/s  %s left", progress.samples_per_second,
                         DurationText(progress.seconds_left));
   return text;
 }

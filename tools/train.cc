@@ -9,8 +9,10 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "proto/base/status_macros.h"
+#include "runtime/data/data_source.h"
 #include "runtime/passive_waiting.h"
 #include "tools/command_line.h"
+#include "tools/network_ends.h"
 #include "tools/network_flags.h"
 #include "tools/training_command.h"
 
@@ -20,7 +22,10 @@ DEFINE_string(params, "",
               "folder; those that a folder lacks start as there.");
 DEFINE_string(data, "",
               "mnist:FOLDER, cifar10:FOLDER, or digits[:N] or color_digits[:N], which are "
-              "rendered.");
+              "rendered; or arrays, npz:FILE or npy:NAME=FILE,NAME=FILE.");
+DEFINE_string(eval_data, "",
+              "What to evaluate on, named likewise; by default the test images of --data, if it "
+              "has some.");
 DEFINE_string(eval_program, "",
               "Program to evaluate, with the same variables; by default the program in test mode.");
 DEFINE_int64(epochs, 1, "How often to go through the whole data set.");
@@ -41,11 +46,12 @@ namespace {
 ToolHelp Help() {
   ToolHelp help;
   help.name = "train";
-  help.purpose = "Trains a program on a data set of images.";
+  help.purpose = "Trains a program on images or on arrays.";
   help.usage = {"train PROGRAM --startup=FILE --data=NAME [flags]"};
   help.flag_groups = {
       {"Programs and data:",
-       {"startup", "params", "data", "eval_program", "images", "labels", "loss", "scores"}},
+       {"startup", "params", "data", "eval_data", "eval_program", "images", "labels", "loss",
+        "scores"}},
       {"How to train:",
        {"epochs", "steps", "batch_size", "seed", "eval_every", "backend", "threads",
         "max_iterations", "check_finite"}},
@@ -100,7 +106,14 @@ absl::StatusOr<ExitCode> Run(const CommandLine& line) {
   command.params = FLAGS_params;
   command.eval_program = FLAGS_eval_program;
   command.data = FLAGS_data;
-  ASSIGN_OR_RETURN(command.data_source, DataOfFlag(FLAGS_data));
+  ASSIGN_OR_RETURN(command.training_data, DataOfFlag("data", FLAGS_data));
+  if (!FLAGS_eval_data.empty()) {
+    ASSIGN_OR_RETURN(command.test_data, DataOfFlag("eval_data", FLAGS_eval_data));
+  } else if (IsOfImages(command.training_data)) {
+    command.test_data = command.training_data;
+  } else if (FLAGS_eval_every > 0) {
+    return UsageError("--eval_every: there is nothing to evaluate on; want --eval_data=NAME");
+  }
   command.variables = flags.variables;
   command.epochs = FLAGS_epochs;
   command.steps = FLAGS_steps;

@@ -40,12 +40,22 @@ absl::StatusOr<Program> EvaluationProgram(const TrainingCommand& command, const 
   return std::move(named.program);
 }
 
+std::vector<std::string> FilesReadBy(const TrainingCommand& command) {
+  std::vector<std::string> files = {command.program, command.startup, command.params,
+                                    command.eval_program};
+  for (const std::string& file : FilesOf(command.training_data)) files.push_back(file);
+  if (command.test_data) {
+    for (const std::string& file : FilesOf(*command.test_data)) files.push_back(file);
+  }
+  return files;
+}
+
 // One run of the tool.
 class TrainingRun {
  public:
   explicit TrainingRun(const TrainingCommand& command)
       : command_(command),
-        outputs_({command.program, command.startup, command.params, command.eval_program}),
+        outputs_(FilesReadBy(command)),
         progress_(ProgressLine::OnStandardError()) {}
 
   absl::StatusOr<ExitCode> Run() {
@@ -94,14 +104,20 @@ class TrainingRun {
     options_.batches.batch_size = command_.batch_size;
     options_.batches.seed = command_.backend_options.seed;
     ASSIGN_OR_RETURN(options_.variables,
-                     FindVariablesForFlags(training_, command_.program, command_.variables));
-    // The evaluated program has to have the same variables.
+                     FindVariablesForFlags(training_, command_.program, command_.variables,
+                                           InputsOf(command_.training_data)));
+    // The evaluated program has to have the same variables. It may be fed other data.
+    const DataSource& tested = command_.test_data ? *command_.test_data : command_.training_data;
     const absl::StatusOr<NetworkVariables> variables =
-        FindNetworkVariables(evaluation_, options_.variables);
+        FindNetworkVariables(evaluation_, options_.variables, InputsOf(tested));
     if (!variables.ok()) return InFile(EvaluatedFile(), variables.status());
+    test_options_ = options_;
+    test_options_.variables = *variables;
 
-    ASSIGN_OR_RETURN(training_set_, OpenSamples(command_.data_source, DataPart::kTraining));
-    ASSIGN_OR_RETURN(test_set_, OpenSamples(command_.data_source, DataPart::kTest));
+    ASSIGN_OR_RETURN(training_set_, OpenSamples(command_.training_data, DataPart::kTraining));
+    if (command_.test_data) {
+      ASSIGN_OR_RETURN(test_set_, OpenSamples(*command_.test_data, DataPart::kTest));
+    }
     // Checked before a large network is initialised.
     const absl::Status batches =
         FedBatches::Create(training_, training_set_.get(), options_.variables, options_.batches)
@@ -123,10 +139,12 @@ class TrainingRun {
     if (!trainer.ok()) return InFile(command_.program, trainer.status());
     trainer_.emplace(*std::move(trainer));
     RETURN_IF_ERROR(trainer_->GoTo(state_.step()));
-    absl::StatusOr<Evaluator> evaluator =
-        Evaluator::Create(evaluation_, &scope_, test_set_.get(), options_);
-    if (!evaluator.ok()) return InFile(EvaluatedFile(), evaluator.status());
-    evaluator_.emplace(*std::move(evaluator));
+    if (test_set_ != nullptr) {
+      absl::StatusOr<Evaluator> evaluator =
+          Evaluator::Create(evaluation_, &scope_, test_set_.get(), test_options_);
+      if (!evaluator.ok()) return InFile(EvaluatedFile(), evaluator.status());
+      evaluator_.emplace(*std::move(evaluator));
+    }
 
     RETURN_IF_ERROR(CountSteps());
     ASSIGN_OR_RETURN(MetricsLog metrics,
@@ -146,7 +164,8 @@ class TrainingRun {
 
   // A usage error if a variable to dump will have no value.
   absl::Status CheckDumped() const {
-    const std::vector<std::string> fed = {options_.variables.images, options_.variables.labels};
+    std::vector<std::string> fed = {options_.variables.images, options_.variables.labels};
+    for (const SampleField& field : training_set_->fields()) fed.push_back(field.name);
     for (const std::string& name : command_.dump) {
       ASSIGN_OR_RETURN(const Variable* variable,
                        FindForFlag("dump", name, training_, command_.program));
@@ -223,7 +242,7 @@ class TrainingRun {
                                                : error;
       }
       RETURN_IF_ERROR(TellOfStep(*result));
-      if (IsDue(command_.eval_every, is_last)) RETURN_IF_ERROR(EvaluateNow());
+      if (evaluator_ && IsDue(command_.eval_every, is_last)) RETURN_IF_ERROR(EvaluateNow());
       if (checkpoints_ && IsDue(command_.checkpoint_every, is_last)) {
         RETURN_IF_ERROR(WriteCheckpoint());
       }
@@ -249,12 +268,12 @@ class TrainingRun {
     const auto done = static_cast<double>(step - begun_with_);
     std::optional<double> accuracy;
     if (result.correct) {
-      accuracy = static_cast<double>(*result.correct) / static_cast<double>(result.samples);
+      accuracy = static_cast<double>(*result.correct) / static_cast<double>(result.answers);
     }
-    images_ += result.samples;
+    samples_ += result.samples;
     if (progress_.IsDue()) {
       progress_.Show(ProgressText({step, steps_, *result.loss, accuracy,
-                                   static_cast<double>(images_) / seconds,
+                                   static_cast<double>(samples_) / seconds,
                                    seconds / done * static_cast<double>(steps_ - step)}));
     }
     if (!metrics_->is_open()) return absl::OkStatus();
@@ -317,6 +336,7 @@ class TrainingRun {
   Program startup_;
   Program evaluation_;
   BatchRunOptions options_;
+  BatchRunOptions test_options_;  // the same, with the variables that are fed the test data
   std::unique_ptr<SampleSet> training_set_;
   std::unique_ptr<SampleSet> test_set_;
   Scope scope_;
@@ -328,7 +348,7 @@ class TrainingRun {
   std::optional<MetricsLog> metrics_;
   Clock::time_point begun_at_;
   int64_t begun_with_ = 0;  // steps done before this run
-  int64_t images_ = 0;      // images trained on since then
+  int64_t samples_ = 0;     // samples trained on since then
   Scope dumped_;
 };
 

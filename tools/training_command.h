@@ -4,6 +4,7 @@
 #define FIXPOINT_TOOLS_TRAINING_COMMAND_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,8 +22,9 @@ struct TrainingCommand {
   std::string params;        // parameters to start from, a folder or a combined file; "": none
   std::string eval_program;  // "": a test program is made from the program
   std::string data;          // as named on the command line
-  DataSource data_source;
-  NetworkVariables variables;  // "": found
+  DataSource training_data;
+  std::optional<DataSource> test_data;  // none: it is not evaluated
+  NetworkVariables variables;           // "": found
 
   int64_t epochs = 0;
   int64_t steps = 0;  // 0: as many as the epochs have

@@ -8,7 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "ops/dims.h"
 #include "proto/base/status_macros.h"
+#include "runtime/backend.h"
 #include "runtime/data/random_streams.h"
+#include "runtime/finite_values.h"
 #include "runtime/random.h"
 
 namespace fixpoint {
@@ -96,6 +98,19 @@ void Batcher::OrderEpoch() {
   ordered_epoch_ = position_.epoch;
 }
 
+absl::Status Batcher::CheckFiniteSamples(absl::Span<const int64_t> samples) const {
+  for (const int64_t sample : samples) {
+    ASSIGN_OR_RETURN(const std::vector<Tensor> values, set_->Read({sample}, forms_));
+    for (size_t i = 0; i < values.size(); ++i) {
+      const absl::Status status = CheckFinite(values[i]);
+      if (status.ok()) continue;
+      const SampleField& field = set_->fields()[forms_[i].field];
+      return AtPlace(absl::StrCat(set_->NameOf(sample), " of \"", field.name, "\""), status);
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Batch> Batcher::Next() {
   OrderEpoch();
   const int64_t first = position_.batch * options_.batch_size;
@@ -103,6 +118,11 @@ absl::StatusOr<Batch> Batcher::Next() {
   Batch batch;
   batch.samples.assign(order_.begin() + first, order_.begin() + first + count);
   ASSIGN_OR_RETURN(batch.values, set_->Read(batch.samples, forms_));
+  const bool is_refused =
+      options_.check_finite &&
+      !std::all_of(batch.values.begin(), batch.values.end(),
+                   [](const Tensor& values) { return CheckFinite(values).ok(); });
+  if (is_refused) RETURN_IF_ERROR(CheckFiniteSamples(batch.samples));
 
   ++position_.batch;
   if (position_.batch == BatchesPerEpoch()) position_ = {position_.epoch + 1, 0};

@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "runtime/data/sample_set.h"
 #include "runtime/tensor.h"
 
@@ -24,6 +25,8 @@ struct BatchOptions {
   // Whether the rest of an epoch after its last whole batch is dropped instead of being a smaller
   // batch.
   bool drop_last = false;
+  // Whether floats that are not finite are an error.
+  bool check_finite = false;
 };
 
 struct Batch {
@@ -55,12 +58,16 @@ class Batcher {
   absl::Status Seek(BatchPosition position);
 
   // The next batch; after the last one of an epoch, the first of the next epoch. An epoch takes
-  // each sample once. Errors: those of SampleSet::Read.
+  // each sample once. Errors: those of SampleSet::Read; NotFiniteError (runtime/backend.h), with
+  // the name of the sample.
   absl::StatusOr<Batch> Next();
 
  private:
   Batcher(const SampleSet* set, std::vector<FieldForm> forms, const BatchOptions& options)
       : set_(set), forms_(std::move(forms)), options_(options) {}
+
+  // The error for the first sample that is not finite, of those that are read.
+  absl::Status CheckFiniteSamples(absl::Span<const int64_t> samples) const;
 
   // Brings order_ to the epoch of position_.
   void OrderEpoch();

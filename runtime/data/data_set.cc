@@ -84,7 +84,7 @@ absl::StatusOr<DataSetName> ParseDataSetName(absl::string_view text) {
     name.folder = parts[1];
     return name;
   }
-  return absl::InvalidArgumentError(
+  return absl::NotFoundError(
       absl::StrCat("\"", text,
                    "\" is not a data set; want mnist:FOLDER, cifar10:FOLDER, digits[:N] or "
                    "color_digits[:N]"));

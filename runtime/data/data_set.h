@@ -26,7 +26,7 @@ struct DataSetName {
   int64_t count = 10000;  // of rendered digits: images to train on; a fifth of that to test on
 };
 
-// Error (kInvalidArgument): the text is no such name.
+// Errors: kNotFound: the text is no such name; kInvalidArgument: its number is none.
 absl::StatusOr<DataSetName> ParseDataSetName(absl::string_view text);
 
 // The images to train on, and those to measure on, which have nothing in common. Errors: those of

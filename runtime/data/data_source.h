@@ -1,9 +1,17 @@
-// Where samples come from, as a command line names it: a set of images (runtime/data/data_set.h).
+// Where samples come from, as a command line names it:
+//
+//   digits:500, mnist:FOLDER, ...  a set of images (runtime/data/data_set.h)
+//   npz:FILE                       the arrays of a file, by the names of their fields
+//   npy:NAME=FILE,NAME=FILE        arrays of a file each, likewise
 
 #ifndef FIXPOINT_RUNTIME_DATA_DATA_SOURCE_H_
 #define FIXPOINT_RUNTIME_DATA_DATA_SOURCE_H_
 
 #include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -12,17 +20,30 @@
 
 namespace fixpoint {
 
-struct DataSource {
-  DataSetName images;
+struct NpzFile {
+  std::string path;
 };
+
+struct NpyFiles {
+  std::vector<std::pair<std::string, std::string>> names_and_paths;  // no name twice
+};
+
+using DataSource = std::variant<DataSetName, NpzFile, NpyFiles>;
 
 // Error (kInvalidArgument): the text names none.
 absl::StatusOr<DataSource> ParseDataSource(absl::string_view text);
 
-// Sets have samples to train on, and others to measure on.
+// Whether its samples are images with labels (runtime/data/image_samples.h). These have a part to
+// train on, and another one to measure on.
+bool IsOfImages(const DataSource& source);
+
+// The files that the command line names.
+std::vector<std::string> FilesOf(const DataSource& source);
+
 enum class DataPart { kTraining, kTest };
 
-// Errors: those of LoadTrainingSet and LoadTestSet.
+// Opens a part of a source, or a source that has no parts. Errors: those of LoadTrainingSet,
+// LoadTestSet and ArraySamples.
 absl::StatusOr<std::unique_ptr<SampleSet>> OpenSamples(const DataSource& source, DataPart part);
 
 }  // namespace fixpoint

@@ -56,6 +56,8 @@ ImageSamples::ImageSamples(ImageSet set, const PixelValues& values) : set_(std::
               {kLabelsField, VarType::INT64, {1}}}};
 }
 
+std::string ImageSamples::NameOf(int64_t sample) const { return absl::StrCat("image ", sample); }
+
 absl::StatusOr<std::vector<Tensor>> ImageSamples::Read(absl::Span<const int64_t> samples,
                                                        absl::Span<const FieldForm> forms) const {
   const absl::Span<const uint8_t> pixels = set_.images.data<uint8_t>();

@@ -10,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -38,6 +39,7 @@ class ImageSamples final : public SampleSet {
 
   int64_t size() const override { return set_.labels.size(); }
   absl::Span<const SampleField> fields() const override { return fields_; }
+  std::string NameOf(int64_t sample) const override;
   absl::StatusOr<std::vector<Tensor>> Read(absl::Span<const int64_t> samples,
                                            absl::Span<const FieldForm> forms) const override;
   absl::StatusOr<uint64_t> Checksum() const override;

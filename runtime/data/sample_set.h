@@ -20,11 +20,12 @@ namespace fixpoint {
 struct SampleField {
   std::string name;
   VarType::Type dtype;
-  std::vector<int64_t> dims;  // the extents of one sample
+  std::vector<int64_t> dims;  // the extents of one sample, or of one row of a sequence
+  // Of sequences, on how many levels they are nested; 0: a sample is no sequence.
+  int lod_levels = 0;
 };
 
-// A field as it is wanted: with these extents of a sample, which have as many elements as the
-// field's.
+// A field as it is wanted: with these extents, which have as many elements as the field's.
 struct FieldForm {
   size_t field = 0;  // its place in SampleSet::fields()
   std::vector<int64_t> dims;
@@ -37,9 +38,13 @@ class SampleSet {
   virtual int64_t size() const = 0;
   virtual absl::Span<const SampleField> fields() const = 0;
 
-  // The samples of these indices one after another, in a tensor [samples, ...] for each form. What
-  // is not asked for is not read. Errors name the sample: kFailedPrecondition where the system has
-  // no memory. REQUIRES: the indices are from 0 to size() - 1, and the forms fit.
+  // How messages name a sample: "digits.npz: sample 7".
+  virtual std::string NameOf(int64_t sample) const = 0;
+
+  // The samples of these indices one after another, in a tensor [samples, ...] for each form; for a
+  // field of sequences [rows, ...], with offsets. What is not asked for is not read. Errors:
+  // kFailedPrecondition where the system has no memory; those of files, with the sample. REQUIRES:
+  // the indices are from 0 to size() - 1, and the forms fit.
   virtual absl::StatusOr<std::vector<Tensor>> Read(absl::Span<const int64_t> samples,
                                                    absl::Span<const FieldForm> forms) const = 0;
 

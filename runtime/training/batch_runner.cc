@@ -52,8 +52,10 @@ BatchRunner::BatchRunner(NetworkVariables variables, std::unique_ptr<Backend> ba
 absl::StatusOr<BatchRunner> BatchRunner::Create(const Program& program, Scope* scope,
                                                 const SampleSet* set,
                                                 const BatchRunOptions& options) {
+  BatchOptions checked = options.batches;
+  checked.check_finite |= options.backend_options.check_finite;
   ASSIGN_OR_RETURN(FedBatches batches,
-                   FedBatches::Create(program, set, options.variables, options.batches));
+                   FedBatches::Create(program, set, options.variables, checked));
   ASSIGN_OR_RETURN(std::unique_ptr<Backend> backend,
                    MakeBackend(options.backend, program, scope, options.backend_options));
   return BatchRunner(options.variables, std::move(backend), std::move(batches));
@@ -80,6 +82,7 @@ absl::StatusOr<BatchResult> BatchRunner::Run(int64_t number, uint32_t step,
     fetched.pop_back();
   }
   if (has_answers) {
+    result.answers = labels->size();
     ASSIGN_OR_RETURN(result.correct,
                      CountCorrect(variables_.scores, fetched.back(), labels->data<int64_t>()));
     fetched.pop_back();

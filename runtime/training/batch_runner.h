@@ -34,15 +34,15 @@ struct BatchRunOptions {
 struct BatchResult {
   int64_t samples = 0;
   std::optional<double> loss;  // none if the program has none
-  std::optional<int64_t>
-      correct;                  // number of right answers; none if scores or labels are not known
-  std::vector<Tensor> fetched;  // other fetches
+  int64_t answers = 0;         // number of labels: one for each sample, or each row of its sequence
+  std::optional<int64_t> correct;  // how many are right; none if scores or labels are not known
+  std::vector<Tensor> fetched;     // other fetches
 };
 
 class BatchRunner {
  public:
-  // All that is pointed to outlives the runner. Errors: those of FedBatches::Create and
-  // MakeBackend.
+  // All that is pointed to outlives the runner. Samples are checked if the backend checks every
+  // value. Errors: those of FedBatches::Create and MakeBackend.
   static absl::StatusOr<BatchRunner> Create(const Program& program, Scope* scope,
                                             const SampleSet* set, const BatchRunOptions& options);
 

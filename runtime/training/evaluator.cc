@@ -38,6 +38,7 @@ absl::StatusOr<Evaluation> Evaluator::RunOnAll() {
   Evaluation evaluation;
   double loss = 0;
   int64_t correct = 0;
+  int64_t answers = 0;
   bool has_loss = true;
   bool has_answers = true;
   for (int64_t batch = 0; batch < runner_.BatchesPerEpoch(); ++batch) {
@@ -47,10 +48,12 @@ absl::StatusOr<Evaluation> Evaluator::RunOnAll() {
     has_answers = result.correct.has_value();
     loss += result.loss.value_or(0) * static_cast<double>(result.samples);
     correct += result.correct.value_or(0);
+    answers += result.answers;
   }
-  const auto samples = static_cast<double>(evaluation.samples);
-  if (has_loss) evaluation.loss = loss / samples;
-  if (has_answers) evaluation.accuracy = static_cast<double>(correct) / samples;
+  if (has_loss) evaluation.loss = loss / static_cast<double>(evaluation.samples);
+  if (has_answers) {
+    evaluation.accuracy = static_cast<double>(correct) / static_cast<double>(answers);
+  }
   return evaluation;
 }
 

@@ -22,10 +22,12 @@ namespace fixpoint {
 
 class FedBatches {
  public:
-  // The fields of ImageSamples are fed to the variables of images and of labels that `variables`
-  // names, any other to the fed variable that has its name; one for which there is no variable is
-  // not fed. Samples get the extents that the program declares, if it declares them all. `set`
-  // outlives the batches. Errors: those of Batcher::Create.
+  // A field is fed to the variable that has its name; the fields "images" and "labels", as those of
+  // ImageSamples, to the variables of images and of labels that `variables` names, if it does. One
+  // for which there is no variable is not fed. Samples get the extents that the program declares,
+  // if it declares them all; a field that is not images may also have others, as many of them.
+  // `set` outlives the batches. Errors: those of Batcher::Create; kInvalidArgument: a field is not
+  // of the type that the program declares, or is not fed, while no field is fed to a variable.
   static absl::StatusOr<FedBatches> Create(const Program& program, const SampleSet* set,
                                            const NetworkVariables& variables,
                                            const BatchOptions& options);
@@ -36,7 +38,8 @@ class FedBatches {
   // What is fed with a batch of the batcher. It points into the batch and into this.
   std::vector<Feed> FeedsOf(const Batch& batch) const;
 
-  // The labels of a batch, whether they are fed or not; null if the set has none.
+  // The labels of a batch, whether they are fed or not: INT64, one for each row. Null if the set
+  // has none.
   const Tensor* LabelsOf(const Batch& batch) const;
 
  private:

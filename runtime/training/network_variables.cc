@@ -1,5 +1,6 @@
 #include "runtime/training/network_variables.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -57,28 +58,33 @@ absl::string_view ScoresSlot(absl::string_view op_type) {
   return "";
 }
 
-std::string ScoresOf(const Program& program, const std::string& labels) {
+// The first cross entropy whose labels are this variable, or, if that is "", a fed one.
+const Op* CrossEntropyOf(const Program& program, const std::string& labels) {
+  const std::vector<std::string> fed = NamesOf(FedVariables(program));
   for (const Op& op : program.block(0).ops()) {
-    const absl::string_view slot = ScoresSlot(op.type());
-    if (slot.empty() || labels.empty()) continue;
     const Argument* label = op.Input("Label");
-    const Argument* scores = op.Input(slot);
-    if (label != nullptr && label->name() == labels && scores != nullptr) {
-      return std::string(scores->name());
-    }
+    if (ScoresSlot(op.type()).empty() || label == nullptr) continue;
+    const bool is_wanted = labels.empty() ? std::count(fed.begin(), fed.end(), label->name()) > 0
+                                          : label->name() == labels;
+    if (is_wanted) return &op;
   }
+  return nullptr;
+}
+
+std::string LabelsOf(const Program& program) {
+  const Op* const op = CrossEntropyOf(program, "");
+  return op == nullptr ? "" : std::string(op->Input("Label")->name());
+}
+
+std::string ScoresOf(const Program& program, const std::string& labels) {
+  const Op* const op = labels.empty() ? nullptr : CrossEntropyOf(program, labels);
+  const Argument* const scores = op == nullptr ? nullptr : op->Input(ScoresSlot(op->type()));
+  if (scores != nullptr) return std::string(scores->name());
   const std::vector<const Variable*> fetched = FetchedVariables(program);
   return fetched.size() == 1 ? fetched[0]->name() : "";
 }
 
-}  // namespace
-
-absl::StatusOr<NetworkVariables> FindNetworkVariables(const Program& program,
-                                                      NetworkVariables named) {
-  RETURN_IF_ERROR(CheckDeclared(program, named.images, "fed images"));
-  RETURN_IF_ERROR(CheckDeclared(program, named.labels, "fed labels"));
-  RETURN_IF_ERROR(CheckDeclared(program, named.loss, "the loss"));
-  RETURN_IF_ERROR(CheckDeclared(program, named.scores, "the scores of the classes"));
+absl::Status FindImagesAndLabels(const Program& program, NetworkVariables& named) {
   if (named.images.empty()) {
     ASSIGN_OR_RETURN(named.images, OnlyFed(program, /*is_float=*/true, "the images"));
   }
@@ -87,6 +93,23 @@ absl::StatusOr<NetworkVariables> FindNetworkVariables(const Program& program,
   }
   if (named.labels.empty()) {
     ASSIGN_OR_RETURN(named.labels, OnlyFed(program, /*is_float=*/false, "the labels"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<NetworkVariables> FindNetworkVariables(const Program& program,
+                                                      NetworkVariables named,
+                                                      NetworkInputs inputs) {
+  RETURN_IF_ERROR(CheckDeclared(program, named.images, "fed images"));
+  RETURN_IF_ERROR(CheckDeclared(program, named.labels, "fed labels"));
+  RETURN_IF_ERROR(CheckDeclared(program, named.loss, "the loss"));
+  RETURN_IF_ERROR(CheckDeclared(program, named.scores, "the scores of the classes"));
+  if (inputs == NetworkInputs::kAny) {
+    if (named.labels.empty()) named.labels = LabelsOf(program);
+  } else {
+    RETURN_IF_ERROR(FindImagesAndLabels(program, named));
   }
   if (named.loss.empty()) named.loss = LossOf(program);
   if (named.scores.empty()) named.scores = ScoresOf(program, named.labels);

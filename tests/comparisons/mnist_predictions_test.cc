@@ -52,7 +52,7 @@ class MnistPredictions : public testing::TestWithParam<Case> {
     const auto transpiled = Transpile(&network_.main, options);
     ASSERT_TRUE(transpiled.ok()) << transpiled.status();
     ASSERT_TRUE((*Executor::Create(network_.startup, &scope_, {/*seed=*/1}))->Run({}, {}, 0).ok());
-    const auto set = OpenSamples({{DataSetKind::kMnist, folder}}, DataPart::kTraining);
+    const auto set = OpenSamples(DataSetName{DataSetKind::kMnist, folder}, DataPart::kTraining);
     ASSERT_TRUE(set.ok()) << set.status();
     BatchOptions batches;
     batches.batch_size = kBatch;
@@ -96,7 +96,7 @@ TEST_P(MnistPredictions, AreThoseOfTheSimulation) {
   const Program test = MakeTestProgram(network_.main).value();
   const auto simulation = Executor::Create(test, &scope_);
   const auto predictor = MakePredictor();
-  const auto set = OpenSamples({{DataSetKind::kMnist, folder}}, DataPart::kTest);
+  const auto set = OpenSamples(DataSetName{DataSetKind::kMnist, folder}, DataPart::kTest);
   BatchOptions in_order;
   in_order.batch_size = kBatch;
   in_order.shuffle = false;

@@ -3,9 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "runtime/npy.h"
+#include "runtime/tensor.h"
 #include "tests/testing/run_binary.h"
 #include "tests/testing/temporary_folder.h"
 
@@ -138,6 +141,18 @@ TEST_F(InspectCost, ExtentsThatTheProgramLeavesOpenAreGiven) {
   EXPECT_THAT(run.out, ContainsRegex("\nbytes moved +120 bytes\n"));
 }
 
+TEST_F(InspectCost, SamplesGiveExtentsAndLengths) {
+  folder_.Write("words.txt", "var x f32[-1,8] lod=1\nvar y f32[-1,8]\nsin(X=x) -> (Out=y)\n");
+  folder_.Write("x.npy", *NpyBytes(Tensor::FromValues<float>({3, 8}, std::vector<float>(24, 1))));
+  folder_.Write("lengths.npy", *NpyBytes(Tensor::FromValues<int64_t>({2}, {2, 1})));
+  const BinaryRun run = Run(
+      {"--fetches=y", "--data=npy:x=x.npy,x.lengths=lengths.npy", "--batch_size=2", "words.txt"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, StartsWith("program  words.txt, batch size 2, one thread\n"));
+  // Three rows of eight floats are read, and as many are written.
+  EXPECT_THAT(run.out, ContainsRegex("\nbytes moved +192 bytes"));
+}
+
 TEST_F(InspectCost, AFedVariableThatNoBlockDeclaresIsTold) {
   folder_.Write("undeclared.txt", R"(var feed feed_minibatch persistable
 var fetch fetch_list persistable
@@ -192,6 +207,7 @@ TEST_F(InspectCost, WhatCannotBeKnownIsTold) {
        3,
        "inspect: parameter.txt: the parameter \"w\" is declared FP32 [-1, 4]; want known extents"},
       {{"--fetches=y", "words.txt"}, 4, "words.txt: \"x\", which is fed, holds sequences; "},
+      {{"--shapes=x=1x8", "--data=npz:x.npz", "net.txt"}, 2, "--shapes and --data: "},
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.error);

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -109,6 +111,81 @@ TEST_F(Infer, ADataSetIsMeasured) {
   const BinaryRun run = Run({"zero.txt", "--data=digits:500", "--scores=scores", "--json"});
   EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_THAT(run.out, HasSubstr("\"images\": 100,\n  \"accuracy\": 0.1\n"));
+}
+
+TEST_F(Infer, ArraysAreMeasuredComparedAndTimed) {
+  Save("labels.npy", Tensor::FromValues<int64_t>({2}, {1, 0}));
+  const std::string data = "--data=npy:x=x.npy,labels=labels.npy";
+  const BinaryRun measured = Run({"net.txt", "--params=params", data});
+  EXPECT_EQ(measured.exit_code, 0) << measured.err;
+  EXPECT_EQ(measured.out, "samples 2, accuracy 0.5000\n");
+  const BinaryRun json = Run({"net.txt", "--params=params", data, "--json"});
+  EXPECT_THAT(json.out, HasSubstr("\"samples\": 2,"));
+  const BinaryRun compared =
+      Run({"net.txt", "--params=params", data, "--compare=net.txt", "--compare_backend=onednn"});
+  EXPECT_EQ(compared.exit_code, 0) << compared.err;
+  EXPECT_THAT(compared.out, HasSubstr("0 elements differ, of 4 in 1 variables"));
+  const BinaryRun timed =
+      Run({"net.txt", "--params=params", data, "--bench", "--seconds=0"}, /*backend=*/"");
+  EXPECT_EQ(timed.exit_code, 0) << timed.err;
+  EXPECT_THAT(timed.out, HasSubstr("batch size 2, threads 1\n"));
+}
+
+// y is what the sum of each sequence is.
+TEST_F(Infer, SequencesAreCutByLengths) {
+  folder_.Write("sums.txt", R"(var x f32[-1,2] lod=1
+var y f32[-1,2]
+var max_index i32[-1,2]
+sequence_pool(X=x) -> (Out=y, MaxIndex=max_index) {pooltype="SUM"}
+)");
+  Save("rows.npy", Tensor::FromValues<float>({3, 2}, {0, 1, 5, 0, 0, 2}));
+  Save("lengths.npy", Tensor::FromValues<int64_t>({2}, {2, 1}));
+  Save("labels.npy", Tensor::FromValues<int64_t>({2}, {0, 1}));
+  for (const std::string& backend : BackendNames()) {
+    const BinaryRun run = Run(
+        {"sums.txt", "--data=npy:x=rows.npy,x.lengths=lengths.npy,labels=labels.npy", "--scores=y"},
+        backend);
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    EXPECT_EQ(run.out, "samples 2, accuracy 1.0000\n");
+  }
+}
+
+TEST_F(Infer, WhatIsWrongWithDataIsTold) {
+  Save("nan.npy", Tensor::FromValues<float>({2, 2}, {1, 2, 3, std::nanf("")}));
+  Save("labels.npy", Tensor::FromValues<int64_t>({2}, {1, 0}));
+  Save("three.npy", Tensor::FromValues<int64_t>({3}, {1, 0, 1}));
+  Save("doubles.npy", Tensor::FromValues<double>({2, 2}, {1, 2, 3, 4}));
+  const struct {
+    std::vector<std::string> arguments;
+    int exit_code;
+    std::string error;
+  } kCases[] = {
+      {{"--data=npz:none.npz"}, 3, "none.npz: "},
+      {{"--data=npy:X=x.npy,labels=labels.npy"},
+       3,
+       "net.txt: the program is fed \"x\", and no field of the samples has that name; not fed are "
+       "\"X\""},
+      {{"--data=npy:x=x.npy,labels=three.npy"},
+       3,
+       "three.npy: \"labels\" has 3 samples, and \"x\" has 2; want as many"},
+      {{"--data=npy:x=doubles.npy,labels=labels.npy"},
+       3,
+       "net.txt: a sample of \"x\" is FP64; want what the program declares of \"x\", FP32"},
+      {{"--data=npy:x=x.npy"}, 3, "nothing is measured: the program has no loss, and the samples "},
+      {{"--data=npy:x=nan.npy,labels=labels.npy", "--check_finite"},
+       4,
+       "nan.npy: sample 1 of \"x\": element 1 is nan; want finite numbers"},
+      {{"--data=npy:x=x.npy", "--feeds=x=x.npy", "--bench"}, 2, "--feeds and --data: "},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.error);
+    std::vector<std::string> arguments = {"net.txt", "--params=params"};
+    arguments.insert(arguments.end(), c.arguments.begin(), c.arguments.end());
+    const BinaryRun run = Run(arguments, /*backend=*/"");
+    EXPECT_EQ(run.exit_code, c.exit_code) << run.err;
+    EXPECT_THAT(run.err, HasSubstr(c.error));
+    EXPECT_EQ(run.out, "");
+  }
 }
 
 TEST_F(Infer, TheLossIsToldWhereItIsNamed) {
@@ -312,12 +389,12 @@ TEST_F(Infer, HelpTellsTheFlagsOfEachUse) {
   for (absl::string_view line : absl::StrSplit(run.out, '\n')) {
     if (absl::EndsWith(line, ":")) titles.emplace_back(line);
   }
-  EXPECT_THAT(titles, ElementsAre("What runs:", "Flags of arrays, compare and bench:",
-                                  "Flags of arrays:", "Flags of arrays, data and compare:",
-                                  "Flags of arrays, data and bench:", "Flags of arrays and data:",
-                                  "Flags of data and compare:", "Flags of data, compare and bench:",
-                                  "Flags of data:", "Flags of data and bench:", "Flags of compare:",
-                                  "Flags of bench:", "Examples:"));
+  EXPECT_THAT(titles,
+              ElementsAre("What runs:", "Flags of arrays, compare and bench:", "Flags of arrays:",
+                          "Flags of arrays, data and compare:", "Flags of arrays, data and bench:",
+                          "Flags of arrays and data:", "Flags of data, compare and bench:",
+                          "Flags of data:", "Flags of data and bench:", "Flags of compare:",
+                          "Flags of bench:", "Examples:"));
 }
 
 }  // namespace

@@ -44,13 +44,16 @@ class Train : public testing::Test {
   }
 
   // 100 digits in batches of 20: 5 steps an epoch.
-  BinaryRun Run(const std::vector<std::string>& flags) const {
+  BinaryRun Run(std::vector<std::string> flags) const {
+    flags.insert(flags.begin(), {"--data=digits:100", "--batch_size=20"});
+    return RunOnOtherData(flags);
+  }
+
+  BinaryRun RunOnOtherData(std::vector<std::string> flags) const {
     RunBinaryOptions options;
     options.callers_directory = folder_.Path();
-    std::vector<std::string> arguments = {"mlp.txt", "--startup=mlp.startup.txt",
-                                          "--data=digits:100", "--batch_size=20"};
-    arguments.insert(arguments.end(), flags.begin(), flags.end());
-    return RunBinary("tools/train", arguments, options);
+    flags.insert(flags.begin(), {"mlp.txt", "--startup=mlp.startup.txt"});
+    return RunBinary("tools/train", flags, options);
   }
 
   // All files of a folder, one after another.
@@ -95,6 +98,28 @@ TEST_F(Train, MetricsAreALineOfJsonForEachStepAndEvaluation) {
 \{"step": 2, "test_loss": [0-9.]+, "test_accuracy": [0-9.]+\}
 )"));
   EXPECT_THAT(run.err, StartsWith("step 2, epoch 0: test loss "));
+}
+
+TEST_F(Train, TrainsOnArraysAndEvaluatesOnlyIfThereIsDataForIt) {
+  ASSERT_EQ(Run({"--steps=1", "--dump=image,label", "--dump_output=own.npz"}).exit_code, 0);
+  const BinaryRun evaluated = RunOnOtherData(
+      {"--data=npz:own.npz", "--eval_data=digits:100", "--steps=3", "--save=evaluated"});
+  EXPECT_EQ(evaluated.exit_code, 0) << evaluated.err;
+  EXPECT_THAT(evaluated.out, MatchesRegex("step 3, epoch 3: test loss [0-9.]+, accuracy [0-9.]+\n"
+                                          "wrote evaluated\n"));
+  const BinaryRun alone = RunOnOtherData({"--data=npz:own.npz", "--steps=3", "--save=alone"});
+  EXPECT_EQ(alone.exit_code, 0) << alone.err;
+  EXPECT_EQ(alone.out, "wrote alone\n");
+  EXPECT_EQ(absl::StrReplaceAll(BytesOf("alone"), {{"alone", "evaluated"}}), BytesOf("evaluated"));
+}
+
+TEST_F(Train, WhatIsWrongWithDataIsTold) {
+  const BinaryRun nothing = RunOnOtherData({"--data=npz:nowhere.npz", "--eval_every=1"});
+  EXPECT_EQ(nothing.exit_code, 2);
+  EXPECT_THAT(nothing.err, HasSubstr("--eval_every: there is nothing to evaluate on; want "));
+  const BinaryRun nowhere = RunOnOtherData({"--data=npz:nowhere.npz"});
+  EXPECT_EQ(nowhere.exit_code, 3);
+  EXPECT_THAT(nowhere.err, HasSubstr("nowhere.npz: "));
 }
 
 TEST_F(Train, DumpsAnyTensorOrGradientOfTheLastStep) {
@@ -457,6 +482,7 @@ TEST_F(Train, WhatIsWrongIsToldByExitCode) {
       {{"--checkpoint_dir=run", "--resume", "--seed=5"},
        3,
        "run/step-1: belongs to a run with seed 0, and this one has 5; want the same"},
+      {{"--eval_data=npy:x"}, 2, "--eval_data: \"npy:x\" has \"x\"; want npy:NAME=FILE,NAME=FILE"},
       {{"--params=nowhere"}, 3, "nowhere: cannot be opened"},
       {{"--save=nowhere/params"}, 5, "nowhere/params: cannot be written"},
       {{"--checkpoint_dir=file/run"}, 5, "file/run: cannot be written"},

@@ -28,8 +28,8 @@ TEST(DataSetName, IsAKindAndWhereItIs) {
 
 TEST(DataSetName, WhatIsNoneIsToldWhatThereIs) {
   EXPECT_EQ(ParseDataSetName("imagenet:x").status(),
-            absl::InvalidArgumentError("\"imagenet:x\" is not a data set; want mnist:FOLDER, "
-                                       "cifar10:FOLDER, digits[:N] or color_digits[:N]"));
+            absl::NotFoundError("\"imagenet:x\" is not a data set; want mnist:FOLDER, "
+                                "cifar10:FOLDER, digits[:N] or color_digits[:N]"));
   EXPECT_FALSE(ParseDataSetName("mnist").ok());
   EXPECT_FALSE(ParseDataSetName("mnist:").ok());
   for (const char* count : {"4", "-1", "many", "", "4294967296"}) {

@@ -63,6 +63,29 @@ TEST(NetworkVariables, AnInferenceProgramHasWhatItFetches) {
             "images x, labels , loss , scores p");
 }
 
+std::string FoundOfAny(const char* program_text) {
+  const auto found = FindNetworkVariables(ParsedProgram(program_text), {}, NetworkInputs::kAny);
+  if (!found.ok()) return std::string(found.status().message());
+  return absl::StrCat("images ", found->images, ", labels ", found->labels, ", loss ", found->loss,
+                      ", scores ", found->scores);
+}
+
+TEST(NetworkVariables, OfAnyInputsLabelsAreThoseOfACrossEntropy) {
+  EXPECT_EQ(FoundOfAny(R"(
+    var x f32[-1,3]
+    var ids i64[-1,1]
+    var t i64[-1,1]
+    var p f32[-1,3]
+    var l f32[-1,1]
+    lookup_table(W=w, Ids=ids) -> (Out=e)
+    elementwise_add(X=x, Y=e) -> (Out=p)
+    cross_entropy(X=p, Label=t) -> (Y=l)
+  )"),
+            "images , labels t, loss , scores p");
+  EXPECT_EQ(FoundOfAny("var x i64[-1,1]\nvar y i64[-1,1]\nassign(X=x) -> (Out=y)\n"),
+            "images , labels , loss , scores ");
+}
+
 constexpr char kTwoInputs[] = R"(
   var a f32[-1,3]
   var b f32[-1,3]

@@ -102,6 +102,20 @@ proto_lang_toolchain(
     )
 
     system_library(
+        name = "turbojpeg",
+        debian_packages = ["libturbojpeg0-dev"],
+        headers = ["turbojpeg.h"],
+        modules = {"turbojpeg": "libturbojpeg"},
+    )
+
+    system_library(
+        name = "libpng",
+        debian_packages = ["libpng-dev"],
+        headers = ["png.h"],
+        modules = {"libpng": "libpng"},
+    )
+
+    system_library(
         name = "zlib",
         debian_packages = ["zlib1g-dev"],
         headers = ["zlib.h"],

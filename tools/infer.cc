@@ -32,7 +32,8 @@ DEFINE_string(fetches, "", "Outputs and where to write them, NAME=FILE.npy, comm
 DEFINE_string(
     data, "",
     "Inputs: the test images of mnist:FOLDER, cifar10:FOLDER, digits[:N] or color_digits[:N]; or "
-    "arrays, npz:FILE or npy:NAME=FILE,NAME=FILE. Measures on them all, or gives the first batches "
+    "your own: images:PATH, npz:FILE or npy:NAME=FILE,NAME=FILE. Measures on them all, or gives "
+    "the first batches "
     "to --compare, the first to --bench.");
 DEFINE_string(compare, "", "Compare with this program, variable by variable, on the same inputs.");
 DEFINE_string(compare_params, "", "The parameters of --compare; by default those of --params.");

@@ -22,7 +22,7 @@ DEFINE_string(params, "",
               "folder; those that a folder lacks start as there.");
 DEFINE_string(data, "",
               "mnist:FOLDER, cifar10:FOLDER, or digits[:N] or color_digits[:N], which are "
-              "rendered; or arrays, npz:FILE or npy:NAME=FILE,NAME=FILE.");
+              "rendered; or your own: images:PATH, npz:FILE or npy:NAME=FILE,NAME=FILE.");
 DEFINE_string(eval_data, "",
               "What to evaluate on, named likewise; by default the test images of --data, if it "
               "has some.");
@@ -109,7 +109,7 @@ absl::StatusOr<ExitCode> Run(const CommandLine& line) {
   ASSIGN_OR_RETURN(command.training_data, DataOfFlag("data", FLAGS_data));
   if (!FLAGS_eval_data.empty()) {
     ASSIGN_OR_RETURN(command.test_data, DataOfFlag("eval_data", FLAGS_eval_data));
-  } else if (IsOfImages(command.training_data)) {
+  } else if (HasTestPart(command.training_data)) {
     command.test_data = command.training_data;
   } else if (FLAGS_eval_every > 0) {
     return UsageError("--eval_every: there is nothing to evaluate on; want --eval_data=NAME");

@@ -247,11 +247,10 @@ TEST(DataSource, IsASetOrArrays) {
             InvalidArgumentError("\"npy:x\" has \"x\"; want npy:NAME=FILE,NAME=FILE"));
   EXPECT_EQ(ParseDataSource("npy:x=a,x=b").status(),
             InvalidArgumentError("\"npy:x=a,x=b\" names \"x\" twice; want one file for it"));
-  EXPECT_EQ(
-      ParseDataSource("npz:").status(),
-      InvalidArgumentError("\"npz:\" is not a data set; want mnist:FOLDER, cifar10:FOLDER, "
-                           "digits[:N] or color_digits[:N]; or npz:FILE or npy:NAME=FILE,..., "
-                           "your own arrays"));
+  EXPECT_EQ(ParseDataSource("npz:").status(),
+            InvalidArgumentError("\"npz:\" is not a data set; want mnist:FOLDER, cifar10:FOLDER, "
+                                 "digits[:N] or color_digits[:N]; or, of your own, images:PATH, "
+                                 "npz:FILE or npy:NAME=FILE,..."));
   EXPECT_EQ(ParseDataSource("digits:2").status().message(),
             "\"digits:2\" asks for 2 digits; want a number from 5 to 4294967295");
 }

@@ -28,6 +28,9 @@ DEFINE_string(eval_data, "",
               "has some.");
 DEFINE_string(eval_program, "",
               "Program to evaluate, with the same variables; by default the program in test mode.");
+DEFINE_int64(augment_padding, 0,
+             "Move each image by up to N pixels, in each direction and at random.");
+DEFINE_bool(augment_flip, false, "Mirror half of the images, at random.");
 DEFINE_int64(epochs, 1, "How often to go through the whole data set.");
 DEFINE_int64(steps, 0, "How many batches to train on, instead of --epochs.");
 DEFINE_int64(eval_every, 0, "Evaluate every N steps; always after the last.");
@@ -53,8 +56,8 @@ ToolHelp Help() {
        {"startup", "params", "data", "eval_data", "eval_program", "images", "labels", "loss",
         "scores"}},
       {"How to train:",
-       {"epochs", "steps", "batch_size", "seed", "eval_every", "backend", "threads",
-        "max_iterations", "check_finite"}},
+       {"epochs", "steps", "batch_size", "seed", "augment_padding", "augment_flip", "eval_every",
+        "backend", "threads", "max_iterations", "check_finite"}},
       {"What to write:", {"save", "metrics", "dump", "dump_output", "dump_plan", "profile"}},
       {"Checkpoints:", {"checkpoint_dir", "checkpoint_every", "keep_checkpoints", "resume"}}};
   help.examples = {
@@ -81,6 +84,7 @@ absl::Status CheckFlags(const CommandLine& line) {
   }
   RETURN_IF_ERROR(CheckAtLeast("epochs", FLAGS_epochs, 1));
   RETURN_IF_ERROR(CheckAtLeast("steps", FLAGS_steps, IsGiven(line, "steps") ? 1 : 0));
+  RETURN_IF_ERROR(CheckAtLeast("augment_padding", FLAGS_augment_padding, 0));
   RETURN_IF_ERROR(CheckAtLeast("eval_every", FLAGS_eval_every, 0));
   RETURN_IF_ERROR(CheckAtLeast("checkpoint_every", FLAGS_checkpoint_every, 0));
   RETURN_IF_ERROR(CheckAtLeast("keep_checkpoints", FLAGS_keep_checkpoints, 1));
@@ -118,6 +122,7 @@ absl::StatusOr<ExitCode> Run(const CommandLine& line) {
   command.epochs = FLAGS_epochs;
   command.steps = FLAGS_steps;
   command.batch_size = flags.batch_size;
+  command.augmentation = {FLAGS_augment_padding, FLAGS_augment_flip};
   command.eval_every = FLAGS_eval_every;
   command.backend = flags.backend;
   command.backend_options = flags.backend_options;

@@ -103,6 +103,7 @@ class TrainingRun {
     options_.backend_options = command_.backend_options;
     options_.batches.batch_size = command_.batch_size;
     options_.batches.seed = command_.backend_options.seed;
+    options_.batches.augmentation = command_.augmentation;
     ASSIGN_OR_RETURN(options_.variables,
                      FindVariablesForFlags(training_, command_.program, command_.variables,
                                            InputsOf(command_.training_data)));
@@ -188,6 +189,8 @@ class TrainingRun {
     state_.set_data_checksum(data_checksum);
     state_.set_seed(command_.backend_options.seed);
     state_.set_batch_size(command_.batch_size);
+    state_.set_augment_padding(command_.augmentation.padding);
+    state_.set_augment_flip(command_.augmentation.flip);
     state_.set_backend(std::string(BackendName(command_.backend)));
     state_.set_threads(command_.backend_options.threads);
     return absl::OkStatus();

@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "runtime/backends.h"
+#include "runtime/data/augmentation.h"
 #include "runtime/data/data_source.h"
 #include "runtime/training/network_variables.h"
 #include "tools/command_line.h"
@@ -29,7 +30,8 @@ struct TrainingCommand {
   int64_t epochs = 0;
   int64_t steps = 0;  // 0: as many as the epochs have
   int64_t batch_size = 0;
-  int64_t eval_every = 0;  // steps; 0: only after the last
+  Augmentation augmentation;  // of images, in training
+  int64_t eval_every = 0;     // steps; 0: only after the last
   BackendKind backend = kDefaultBackend;
   BackendOptions backend_options;
   bool dump_plan = false;

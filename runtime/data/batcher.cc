@@ -45,6 +45,20 @@ absl::Status CheckForm(const SampleField& field, const FieldForm& form) {
       DimsText(form.dims), "; want as many elements"));
 }
 
+absl::Status CheckAugmentation(const SampleSet& set, absl::Span<const FieldForm> forms,
+                               const Augmentation& augmentation) {
+  if (augmentation.padding < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("images are padded by ", augmentation.padding, " pixels; want 0 or more"));
+  }
+  const bool has_images = std::any_of(forms.begin(), forms.end(), [&](const FieldForm& form) {
+    return CanBeAugmented(set.fields()[form.field]);
+  });
+  if (augmentation.is_none() || has_images) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "there are no images to augment; want a field \"images\", FP32 [C, H, W]");
+}
+
 }  // namespace
 
 absl::StatusOr<Batcher> Batcher::Create(const SampleSet* set, std::vector<FieldForm> forms,
@@ -57,6 +71,7 @@ absl::StatusOr<Batcher> Batcher::Create(const SampleSet* set, std::vector<FieldF
   for (const FieldForm& form : forms) {
     RETURN_IF_ERROR(CheckForm(set->fields()[form.field], form));
   }
+  RETURN_IF_ERROR(CheckAugmentation(*set, forms, options.augmentation));
   if (options.drop_last && set->size() < options.batch_size) {
     return absl::InvalidArgumentError(
         absl::StrCat("the set has ", set->size(), " samples, less than a batch of ",
@@ -123,6 +138,13 @@ absl::StatusOr<Batch> Batcher::Next() {
       !std::all_of(batch.values.begin(), batch.values.end(),
                    [](const Tensor& values) { return CheckFinite(values).ok(); });
   if (is_refused) RETURN_IF_ERROR(CheckFiniteSamples(batch.samples));
+
+  for (size_t i = 0; i < forms_.size() && !options_.augmentation.is_none(); ++i) {
+    const SampleField& field = set_->fields()[forms_[i].field];
+    if (!CanBeAugmented(field)) continue;
+    RETURN_IF_ERROR(Augment(options_.augmentation, options_.seed, position_.epoch, field,
+                            batch.samples, &batch.values[i]));
+  }
 
   ++position_.batch;
   if (position_.batch == BatchesPerEpoch()) position_ = {position_.epoch + 1, 0};

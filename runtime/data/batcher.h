@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "runtime/data/augmentation.h"
 #include "runtime/data/sample_set.h"
 #include "runtime/tensor.h"
 
@@ -25,6 +26,8 @@ struct BatchOptions {
   // Whether the rest of an epoch after its last whole batch is dropped instead of being a smaller
   // batch.
   bool drop_last = false;
+  // What is done with the images of each batch.
+  Augmentation augmentation;
   // Whether floats that are not finite are an error.
   bool check_finite = false;
 };
@@ -44,8 +47,8 @@ class Batcher {
  public:
   // Batches with these forms of fields, or with all fields as they are in the set, which must
   // outlive the batcher. kInvalidArgument for a set without samples, a batch size under 1, a form
-  // with another number of elements than its field, and if no batch is left because the last is
-  // dropped.
+  // with another number of elements than its field, images that are to be augmented and are not
+  // there, and if no batch is left because the last is dropped.
   static absl::StatusOr<Batcher> Create(const SampleSet* set, std::vector<FieldForm> forms,
                                         const BatchOptions& options);
   static absl::StatusOr<Batcher> Create(const SampleSet* set, const BatchOptions& options);

@@ -11,6 +11,7 @@ namespace fixpoint {
 inline constexpr uint32_t kShuffleStream = 0xFFFFFFFF;
 inline constexpr uint32_t kDigitStream = 0xFFFFFFFE;
 inline constexpr uint32_t kColorStream = 0xFFFFFFFD;
+inline constexpr uint32_t kAugmentationStream = 0xFFFFFFFC;
 
 }  // namespace fixpoint
 

@@ -93,6 +93,13 @@ absl::Status CheckIsOfRun(const Checkpoint& checkpoint, const TrainingState& run
   if (state.batch_size() != run.batch_size()) {
     return refuse("batch size", state.batch_size(), run.batch_size());
   }
+  if (state.augment_padding() != run.augment_padding()) {
+    return refuse("images padded by", state.augment_padding(), run.augment_padding());
+  }
+  if (state.augment_flip() != run.augment_flip()) {
+    const auto flips = [](bool flip) { return flip ? "half of them" : "none"; };
+    return refuse("images mirrored:", flips(state.augment_flip()), flips(run.augment_flip()));
+  }
   // Another backend or number of threads gives other bits.
   if (state.backend() != run.backend()) return refuse("backend", state.backend(), run.backend());
   if (state.threads() != run.threads()) return refuse("threads", state.threads(), run.threads());

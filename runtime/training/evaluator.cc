@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/program.h"
+#include "runtime/data/augmentation.h"
 #include "runtime/kept_state.h"
 
 namespace fixpoint {
@@ -23,6 +24,7 @@ absl::StatusOr<Evaluator> Evaluator::Create(const Program& program, Scope* scope
   BatchRunOptions in_order = options;
   in_order.batches.shuffle = false;
   in_order.batches.drop_last = false;
+  in_order.batches.augmentation = Augmentation();
   ASSIGN_OR_RETURN(BatchRunner runner, BatchRunner::Create(program, scope, set, in_order));
   return Evaluator(program, scope, std::move(runner));
 }

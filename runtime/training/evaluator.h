@@ -33,9 +33,10 @@ class Evaluator {
   static absl::StatusOr<Evaluator> Create(const Program& program, Scope* scope,
                                           const SampleSet* set, const BatchRunOptions& options);
 
-  // Runs the program once on every sample, in the order of the set, with what the scope holds now.
-  // The scope is then as it was: what the program's ops write there, such as ranges that a
-  // quantizer finds anew in each run, is restored. Errors: those of BatchRunner::Run and KeptState.
+  // Runs the program once on every sample, in the order of the set and as they are, with what the
+  // scope holds now. The scope is then as it was: what the program's ops write there, such as
+  // ranges that a quantizer finds anew in each run, is restored. Errors: those of BatchRunner::Run
+  // and KeptState.
   absl::StatusOr<Evaluation> Run();
   const Backend& backend() const { return runner_.backend(); }
 

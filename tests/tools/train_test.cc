@@ -135,10 +135,12 @@ TEST_F(Train, DumpsAnyTensorOrGradientOfTheLastStep) {
 }
 
 TEST_F(Train, AResumedRunEqualsTheUninterruptedOne) {
-  const std::vector<std::string> all = {"--steps=13", "--metrics=whole.jsonl", "--save=whole"};
+  const std::vector<std::string> all = {"--steps=13", "--metrics=whole.jsonl", "--save=whole",
+                                        "--augment_padding=2", "--augment_flip"};
   ASSERT_EQ(Run(all).exit_code, 0);
-  const std::vector<std::string> flags = {"--checkpoint_dir=run", "--checkpoint_every=3",
-                                          "--metrics=parts.jsonl", "--resume"};
+  const std::vector<std::string> flags = {"--checkpoint_dir=run",  "--checkpoint_every=3",
+                                          "--metrics=parts.jsonl", "--resume",
+                                          "--augment_padding=2",   "--augment_flip"};
   const auto run_to = [&](const std::string& steps, std::vector<std::string> more = {}) {
     more.insert(more.end(), flags.begin(), flags.end());
     more.push_back("--steps=" + steps);
@@ -483,6 +485,10 @@ TEST_F(Train, WhatIsWrongIsToldByExitCode) {
        3,
        "run/step-1: belongs to a run with seed 0, and this one has 5; want the same"},
       {{"--eval_data=npy:x"}, 2, "--eval_data: \"npy:x\" has \"x\"; want npy:NAME=FILE,NAME=FILE"},
+      {{"--checkpoint_dir=run", "--resume", "--augment_padding=2"},
+       3,
+       "run/step-1: belongs to a run with images padded by 0, and this one has 2; want the same"},
+      {{"--augment_padding=-1"}, 2, "--augment_padding=-1; want 0 or more"},
       {{"--params=nowhere"}, 3, "nowhere: cannot be opened"},
       {{"--save=nowhere/params"}, 5, "nowhere/params: cannot be written"},
       {{"--checkpoint_dir=file/run"}, 5, "file/run: cannot be written"},

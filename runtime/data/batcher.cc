@@ -126,12 +126,16 @@ absl::Status Batcher::CheckFiniteSamples(absl::Span<const int64_t> samples) cons
   return absl::OkStatus();
 }
 
-absl::StatusOr<Batch> Batcher::Next() {
+std::vector<int64_t> Batcher::NextSamples() {
   OrderEpoch();
   const int64_t first = position_.batch * options_.batch_size;
   const int64_t count = std::min(options_.batch_size, set_->size() - first);
+  return {order_.begin() + first, order_.begin() + first + count};
+}
+
+absl::StatusOr<Batch> Batcher::Next() {
   Batch batch;
-  batch.samples.assign(order_.begin() + first, order_.begin() + first + count);
+  batch.samples = NextSamples();
   ASSIGN_OR_RETURN(batch.values, set_->Read(batch.samples, forms_));
   const bool is_refused =
       options_.check_finite &&
@@ -148,6 +152,7 @@ absl::StatusOr<Batch> Batcher::Next() {
 
   ++position_.batch;
   if (position_.batch == BatchesPerEpoch()) position_ = {position_.epoch + 1, 0};
+  set_->WillRead(NextSamples());
   return batch;
 }
 

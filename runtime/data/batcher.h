@@ -74,6 +74,8 @@ class Batcher {
 
   // Brings order_ to the epoch of position_.
   void OrderEpoch();
+  // The samples of the batch at position_.
+  std::vector<int64_t> NextSamples();
 
   const SampleSet* set_;
   std::vector<FieldForm> forms_;

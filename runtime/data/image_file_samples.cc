@@ -54,6 +54,35 @@ uint8_t ChannelOf(const uint8_t* pixel, size_t channel, ImageData::Channels orde
   return pixel[order == ImageData::BGR ? 2 - channel : channel];
 }
 
+// Decodes, resizes and cuts out.
+absl::StatusOr<Pixels> Load(const ImageData& data, const std::string& path) {
+  const auto load = [&]() -> absl::StatusOr<Pixels> {
+    ASSIGN_OR_RETURN(const std::string bytes, ReadInputFile(path, kMostFileBytes));
+    absl::StatusOr<Pixels> pixels = DecodeImage(bytes);
+    if (pixels.ok() && data.has_resize()) {
+      pixels = Resized(*pixels, data.resize().height(), data.resize().width());
+    } else if (pixels.ok() && data.has_resize_shorter()) {
+      const int64_t shorter = std::min(pixels->height, pixels->width);
+      const int64_t wanted = data.resize_shorter();
+      pixels =
+          Resized(*pixels, pixels->height * wanted / shorter, pixels->width * wanted / shorter);
+    }
+    if (pixels.ok() && data.has_crop()) {
+      pixels = Cropped(*pixels, data.crop().height(), data.crop().width());
+    }
+    if (!pixels.ok()) return Prefixed(absl::StrCat(path, ": "), pixels.status());
+    return pixels;
+  };
+  return GuardedCall(path, load);
+}
+
+std::vector<absl::StatusOr<Pixels>> LoadAll(const ImageData& data,
+                                            const std::vector<std::string>& paths) {
+  std::vector<absl::StatusOr<Pixels>> images;
+  for (const std::string& path : paths) images.push_back(Load(data, path));
+  return images;
+}
+
 }  // namespace
 
 absl::StatusOr<ImageFileSamples> ImageFileSamples::Open(const ImageData& data,
@@ -63,7 +92,7 @@ absl::StatusOr<ImageFileSamples> ImageFileSamples::Open(const ImageData& data,
                    ListImages((fs::path(folder) / data.images()).string()));
   ImageFileSamples samples(data, folder, std::move(images));
   RETURN_IF_ERROR(samples.SetValues());
-  ASSIGN_OR_RETURN(const Pixels first, samples.Load(samples.images_[0].path));
+  ASSIGN_OR_RETURN(const Pixels first, Load(data, samples.images_[0].path));
   samples.fields_ = {
       {{ImageSamples::kImagesField, VarType::FP32, {samples.channels(), first.height, first.width}},
        {ImageSamples::kLabelsField, VarType::INT64, {1}}}};
@@ -96,33 +125,34 @@ absl::Status ImageFileSamples::SetValues() {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Pixels> ImageFileSamples::Load(const std::string& path) const {
-  const auto load = [&]() -> absl::StatusOr<Pixels> {
-    ASSIGN_OR_RETURN(const std::string bytes, ReadInputFile(path, kMostFileBytes));
-    absl::StatusOr<Pixels> pixels = DecodeImage(bytes);
-    if (pixels.ok() && data_.has_resize()) {
-      pixels = Resized(*pixels, data_.resize().height(), data_.resize().width());
-    } else if (pixels.ok() && data_.has_resize_shorter()) {
-      const int64_t shorter = std::min(pixels->height, pixels->width);
-      const int64_t wanted = data_.resize_shorter();
-      pixels =
-          Resized(*pixels, pixels->height * wanted / shorter, pixels->width * wanted / shorter);
-    }
-    if (pixels.ok() && data_.has_crop()) {
-      pixels = Cropped(*pixels, data_.crop().height(), data_.crop().width());
-    }
-    if (!pixels.ok()) return Prefixed(absl::StrCat(path, ": "), pixels.status());
-    return pixels;
-  };
-  return GuardedCall(path, load);
-}
-
 std::string ImageFileSamples::NameOf(int64_t sample) const {
   return images_[static_cast<size_t>(sample)].path;
 }
 
-absl::Status ImageFileSamples::ReadImage(int64_t sample, absl::Span<float> out) const {
-  ASSIGN_OR_RETURN(const Pixels pixels, Load(NameOf(sample)));
+std::vector<std::string> ImageFileSamples::PathsOf(absl::Span<const int64_t> samples) const {
+  std::vector<std::string> paths;
+  for (const int64_t sample : samples) paths.push_back(NameOf(sample));
+  return paths;
+}
+
+void ImageFileSamples::WillRead(absl::Span<const int64_t> samples) const {
+  ahead_.reset();
+  try {
+    ahead_ = Ahead{{samples.begin(), samples.end()},
+                   std::async(std::launch::async, LoadAll, data_, PathsOf(samples))};
+  } catch (const std::system_error&) {
+    // Without a thread they are decoded when they are read.
+  }
+}
+
+ImageFileSamples::Decoded ImageFileSamples::Decode(absl::Span<const int64_t> samples) const {
+  std::optional<Ahead> ahead = std::exchange(ahead_, std::nullopt);
+  if (ahead && ahead->samples == samples) return ahead->images.get();
+  return LoadAll(data_, PathsOf(samples));
+}
+
+absl::Status ImageFileSamples::Normalize(int64_t sample, const Pixels& pixels,
+                                         absl::Span<float> out) const {
   const std::vector<int64_t>& dims = fields_[0].dims;
   if (pixels.height != dims[1] || pixels.width != dims[2]) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -152,9 +182,10 @@ absl::StatusOr<std::vector<Tensor>> ImageFileSamples::Read(
     } else {
       absl::Span<float> rest = tensor.mutable_data<float>();
       const size_t image_size = rest.size() / samples.size();
-      for (const int64_t sample : samples) {
-        RETURN_IF_ERROR(ReadImage(sample, rest.subspan(0, image_size)));
-        rest.remove_prefix(image_size);
+      const Decoded images = Decode(samples);
+      for (size_t i = 0; i < images.size(); ++i, rest.remove_prefix(image_size)) {
+        RETURN_IF_ERROR(images[i].status());
+        RETURN_IF_ERROR(Normalize(samples[i], *images[i], rest.subspan(0, image_size)));
       }
     }
     batch.push_back(std::move(tensor));

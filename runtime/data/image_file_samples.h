@@ -1,11 +1,14 @@
 // Images in files, JPEG or PNG, as samples with the fields of ImageSamples. They are decoded when
-// they are read, so that a set may be larger than memory.
+// they are read, so that a set may be larger than memory; those that will be read next, on a thread
+// of their own meanwhile.
 
 #ifndef FIXPOINT_RUNTIME_DATA_IMAGE_FILE_SAMPLES_H_
 #define FIXPOINT_RUNTIME_DATA_IMAGE_FILE_SAMPLES_H_
 
 #include <array>
 #include <cstdint>
+#include <future>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,6 +40,7 @@ class ImageFileSamples final : public SampleSet {
   // an image of another size.
   absl::StatusOr<std::vector<Tensor>> Read(absl::Span<const int64_t> samples,
                                            absl::Span<const FieldForm> forms) const override;
+  void WillRead(absl::Span<const int64_t> samples) const override;
   // Of the preparation, and of each image's name below `folder`, size of the file and label; not
   // of the pixels, which take as long to read as an epoch.
   absl::StatusOr<uint64_t> Checksum() const override;
@@ -45,11 +49,19 @@ class ImageFileSamples final : public SampleSet {
   ImageFileSamples(ImageData data, std::string folder, std::vector<ListedImage> images)
       : data_(std::move(data)), folder_(std::move(folder)), images_(std::move(images)) {}
 
+  // Images, or why they are none, that a thread decodes.
+  using Decoded = std::vector<absl::StatusOr<Pixels>>;
+  struct Ahead {
+    std::vector<int64_t> samples;
+    std::future<Decoded> images;
+  };
+
   // What a pixel of each value becomes in each channel of a sample.
   absl::Status SetValues();
-  // Decodes, resizes and cuts out.
-  absl::StatusOr<Pixels> Load(const std::string& path) const;
-  absl::Status ReadImage(int64_t sample, absl::Span<float> out) const;
+  // The images of samples: those that were decoded ahead, or decoded now.
+  Decoded Decode(absl::Span<const int64_t> samples) const;
+  std::vector<std::string> PathsOf(absl::Span<const int64_t> samples) const;
+  absl::Status Normalize(int64_t sample, const Pixels& pixels, absl::Span<float> out) const;
 
   int64_t channels() const { return static_cast<int64_t>(values_.size()); }
 
@@ -58,6 +70,7 @@ class ImageFileSamples final : public SampleSet {
   std::vector<ListedImage> images_;
   std::vector<std::array<float, 256>> values_;  // by channel of a sample, and pixel
   std::array<SampleField, 2> fields_;
+  mutable std::optional<Ahead> ahead_;
 };
 
 }  // namespace fixpoint

@@ -48,6 +48,9 @@ class SampleSet {
   virtual absl::StatusOr<std::vector<Tensor>> Read(absl::Span<const int64_t> samples,
                                                    absl::Span<const FieldForm> forms) const = 0;
 
+  // Tells which samples will be read next, so that a set that takes time for them may begin.
+  virtual void WillRead(absl::Span<const int64_t> /*samples*/) const {}
+
   // A checksum of all samples, by which the set is recognised. It guards against accident, not
   // against malice.
   virtual absl::StatusOr<uint64_t> Checksum() const = 0;

@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "runtime/data/batcher.h"
 #include "runtime/data/data_source.h"
 #include "runtime/data/image_list.h"
 #include "runtime/data/pixels.h"
@@ -26,6 +27,7 @@ namespace {
 using ::absl::InvalidArgumentError;
 using ::testing::Each;
 using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 
 // Pixel (y, x) is y, x and 100.
@@ -222,6 +224,36 @@ TEST_F(ImageFiles, AreResizedToOneSize) {
             InvalidArgumentError(absl::StrCat(
                 folder_.Path("set/cat/a.PNG"), ": the image is 10 x 40, and ",
                 folder_.Path("set/ape/c.jpg"), " is 3 x 2; want one size: resize or crop")));
+}
+
+TEST_F(ImageFiles, AreTheSameDecodedAheadOrNot) {
+  const auto samples = Open("images: 'set'");
+  ASSERT_TRUE(samples.ok()) << samples.status();
+  BatchOptions options;
+  options.batch_size = 2;
+  Batcher batcher = Batcher::Create(&*samples, options).value();
+  for (int i = 0; i < 4; ++i) {
+    const absl::StatusOr<Batch> batch = batcher.Next();
+    ASSERT_TRUE(batch.ok()) << batch.status();
+    const auto read = Open("images: 'set'")->Read(batch->samples, {{0, {3, 2, 3}}});
+    ASSERT_TRUE(read.ok()) << read.status();
+    EXPECT_THAT(batch->values[0].data<float>(), ElementsAreArray((*read)[0].data<float>()));
+  }
+}
+
+// The first batch is good although the second has been decoded by then.
+TEST_F(ImageFiles, ABadOneEndsTheBatchThatHasIt) {
+  folder_.Write("set/cat/b.png", "broken");
+  const auto samples = Open("images: 'set'");
+  ASSERT_TRUE(samples.ok()) << samples.status();
+  BatchOptions options;
+  options.batch_size = 2;
+  options.shuffle = false;
+  Batcher batcher = Batcher::Create(&*samples, options).value();
+  EXPECT_TRUE(batcher.Next().ok());
+  EXPECT_EQ(batcher.Next().status(),
+            InvalidArgumentError(
+                absl::StrCat(folder_.Path("set/cat/b.png"), ": it is neither a JPEG nor a PNG")));
 }
 
 TEST_F(ImageFiles, WhatIsWrongIsNamed) {

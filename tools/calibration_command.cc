@@ -230,7 +230,7 @@ absl::StatusOr<ExitCode> RunCalibrationCommand(const CalibrationCommand& command
   if (!calibrator.ok()) return InFile(command.program, calibrator.status());
 
   ASSIGN_OR_RETURN(const std::unique_ptr<SampleSet> set,
-                   OpenSamples(command.data, DataPart::kTraining));
+                   OpenData(command.data, DataPart::kTraining));
   ASSIGN_OR_RETURN(SampleReader reader,
                    SampleReader::Create(program, set.get(), variables, command.seed));
   ASSIGN_OR_RETURN(RangeProfile profile, NewProfile(command, program, parameters, *set));

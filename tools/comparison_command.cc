@@ -140,8 +140,7 @@ absl::Status CompareOnData(const ComparisonCommand& command, const Model& model,
       FindNetworkVariables(other.program(), named, InputsOf(*command.data));
   if (!others.ok()) return InFile(other.path(), others.status());
 
-  ASSIGN_OR_RETURN(const std::unique_ptr<SampleSet> set,
-                   OpenSamples(*command.data, DataPart::kTest));
+  ASSIGN_OR_RETURN(const std::unique_ptr<SampleSet> set, OpenData(*command.data, DataPart::kTest));
   BatchOptions options;
   options.batch_size = command.batch_size;
   options.shuffle = false;

@@ -67,8 +67,7 @@ absl::StatusOr<ExitCode> EvaluateData(const InferenceCommand& command, const Pro
                                    " has no cross entropy and not one fetch: which variable holds "
                                    "the scores of the classes? --scores=NAME"));
   }
-  ASSIGN_OR_RETURN(const std::unique_ptr<SampleSet> set,
-                   OpenSamples(*command.data, DataPart::kTest));
+  ASSIGN_OR_RETURN(const std::unique_ptr<SampleSet> set, OpenData(*command.data, DataPart::kTest));
   BatchRunOptions options;
   options.variables = variables;
   options.backend = command.backend;

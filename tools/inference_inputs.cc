@@ -20,6 +20,7 @@
 #include "runtime/training/fed_batches.h"
 #include "tools/command_line.h"
 #include "tools/named_program.h"
+#include "tools/network_ends.h"
 
 namespace fixpoint {
 
@@ -77,7 +78,7 @@ absl::StatusOr<Tensor> LoadFeed(const NamedFile& feed, const Variable& variable)
 absl::StatusOr<FirstBatch> FirstBatchOf(const DataSource& data, const Program& program,
                                         const std::string& path, const NetworkVariables& variables,
                                         int64_t batch_size) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<SampleSet> set, OpenSamples(data, DataPart::kTest));
+  ASSIGN_OR_RETURN(const std::unique_ptr<SampleSet> set, OpenData(data, DataPart::kTest));
   BatchOptions options;
   options.batch_size = batch_size;
   options.shuffle = false;

@@ -46,7 +46,7 @@ struct FirstBatch {
   int64_t samples = 0;
 };
 
-// As many samples as a batch has, or as there are. Errors: those of OpenSamples, FedBatches and
+// As many samples as a batch has, or as there are. Errors: those of OpenData, FedBatches and
 // Batcher.
 absl::StatusOr<FirstBatch> FirstBatchOf(const DataSource& data, const Program& program,
                                         const std::string& path, const NetworkVariables& variables,

@@ -8,6 +8,7 @@
 #include "proto/program/feeds_and_fetches.h"
 #include "tools/command_line.h"
 #include "tools/named_program.h"
+#include "tools/outputs.h"
 
 namespace fixpoint {
 
@@ -32,6 +33,13 @@ absl::StatusOr<DataSource> DataOfFlag(absl::string_view flag, const std::string&
   const absl::StatusOr<DataSource> source = ParseDataSource(data);
   if (!source.ok()) return UsageError(absl::StrCat("--", flag, ": ", source.status().message()));
   return source;
+}
+
+absl::StatusOr<std::unique_ptr<SampleSet>> OpenData(const DataSource& source, DataPart part) {
+  ASSIGN_OR_RETURN(std::unique_ptr<SampleSet> samples, OpenSamples(source, part));
+  const std::string note = samples->Note();
+  if (!note.empty()) RETURN_IF_ERROR(WriteReport(note + "\n", /*output_is_taken=*/true));
+  return samples;
 }
 
 NetworkInputs InputsOf(const DataSource& source) {

@@ -4,6 +4,7 @@
 #define FIXPOINT_TOOLS_NETWORK_ENDS_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "proto/program/program_fwd.h"
 #include "runtime/data/data_source.h"
+#include "runtime/data/sample_set.h"
 #include "runtime/training/network_variables.h"
 
 namespace fixpoint {
@@ -30,6 +32,9 @@ absl::StatusOr<NetworkVariables> FindVariablesForFlags(
 
 // The data that a flag names, "data" or another. Usage errors: those of ParseDataSource.
 absl::StatusOr<DataSource> DataOfFlag(absl::string_view flag, const std::string& data);
+
+// Opens data as OpenSamples does, and prints what is to be told of them to standard error.
+absl::StatusOr<std::unique_ptr<SampleSet>> OpenData(const DataSource& source, DataPart part);
 
 // What a program is fed with samples of a source.
 NetworkInputs InputsOf(const DataSource& source);

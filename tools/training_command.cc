@@ -115,9 +115,9 @@ class TrainingRun {
     test_options_ = options_;
     test_options_.variables = *variables;
 
-    ASSIGN_OR_RETURN(training_set_, OpenSamples(command_.training_data, DataPart::kTraining));
+    ASSIGN_OR_RETURN(training_set_, OpenData(command_.training_data, DataPart::kTraining));
     if (command_.test_data) {
-      ASSIGN_OR_RETURN(test_set_, OpenSamples(*command_.test_data, DataPart::kTest));
+      ASSIGN_OR_RETURN(test_set_, OpenData(*command_.test_data, DataPart::kTest));
     }
     // Checked before a large network is initialised.
     const absl::Status batches =

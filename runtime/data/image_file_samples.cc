@@ -92,11 +92,29 @@ absl::StatusOr<ImageFileSamples> ImageFileSamples::Open(const ImageData& data,
                    ListImages((fs::path(folder) / data.images()).string()));
   ImageFileSamples samples(data, folder, std::move(images));
   RETURN_IF_ERROR(samples.SetValues());
+  if (data.skip_bad()) RETURN_IF_ERROR(samples.LeaveOutBad());
   ASSIGN_OR_RETURN(const Pixels first, Load(data, samples.images_[0].path));
   samples.fields_ = {
       {{ImageSamples::kImagesField, VarType::FP32, {samples.channels(), first.height, first.width}},
        {ImageSamples::kLabelsField, VarType::INT64, {1}}}};
   return samples;
+}
+
+absl::Status ImageFileSamples::LeaveOutBad() {
+  absl::Status first;
+  const auto is_bad = [&](const ListedImage& image) {
+    const absl::Status status = Load(data_, image.path).status();
+    first.Update(status);
+    return !status.ok();
+  };
+  const size_t count = images_.size();
+  images_.erase(std::remove_if(images_.begin(), images_.end(), is_bad), images_.end());
+  if (images_.empty()) return first;
+  if (images_.size() < count) {
+    note_ = absl::StrCat("left out ", count - images_.size(), " of ", count,
+                         " images, the first because of this: ", first.message());
+  }
+  return absl::OkStatus();
 }
 
 absl::Status ImageFileSamples::SetValues() {

@@ -34,6 +34,8 @@ class ImageFileSamples final : public SampleSet {
 
   int64_t size() const override { return static_cast<int64_t>(images_.size()); }
   absl::Span<const SampleField> fields() const override { return fields_; }
+  // How many images were left out because they are bad, and what is wrong with the first of them.
+  std::string Note() const override { return note_; }
   // The path of the image.
   std::string NameOf(int64_t sample) const override;
   // Errors, with the path: those of reading a file, DecodeImage and Cropped; kInvalidArgument for
@@ -56,6 +58,8 @@ class ImageFileSamples final : public SampleSet {
     std::future<Decoded> images;
   };
 
+  // Leaves out images that cannot be decoded. Error: that of the first one, if none is left.
+  absl::Status LeaveOutBad();
   // What a pixel of each value becomes in each channel of a sample.
   absl::Status SetValues();
   // The images of samples: those that were decoded ahead, or decoded now.
@@ -68,6 +72,7 @@ class ImageFileSamples final : public SampleSet {
   ImageData data_;
   std::string folder_;
   std::vector<ListedImage> images_;
+  std::string note_;
   std::vector<std::array<float, 256>> values_;  // by channel of a sample, and pixel
   std::array<SampleField, 2> fields_;
   mutable std::optional<Ahead> ahead_;

@@ -38,6 +38,9 @@ class SampleSet {
   virtual int64_t size() const = 0;
   virtual absl::Span<const SampleField> fields() const = 0;
 
+  // What whoever opened the set should be told of it; "": nothing.
+  virtual std::string Note() const { return ""; }
+
   // How messages name a sample: "digits.npz: sample 7".
   virtual std::string NameOf(int64_t sample) const = 0;
 

@@ -256,6 +256,23 @@ TEST_F(ImageFiles, ABadOneEndsTheBatchThatHasIt) {
                 absl::StrCat(folder_.Path("set/cat/b.png"), ": it is neither a JPEG nor a PNG")));
 }
 
+TEST_F(ImageFiles, BadOnesAreLeftOutIfThatIsAskedFor) {
+  EXPECT_EQ(Open("images: 'set' skip_bad: true")->Note(), "");
+  folder_.Write("set/ape/c.jpg", "broken");
+  folder_.Write("set/cat/b.png", "");
+  const auto samples = Open("images: 'set' skip_bad: true");
+  ASSERT_TRUE(samples.ok()) << samples.status();
+  EXPECT_EQ(samples->size(), 1);
+  EXPECT_EQ(samples->NameOf(0), folder_.Path("set/cat/a.PNG"));
+  EXPECT_EQ(samples->Note(),
+            absl::StrCat("left out 2 of 3 images, the first because of this: ",
+                         folder_.Path("set/ape/c.jpg"), ": it is neither a JPEG nor a PNG"));
+  folder_.Write("set/cat/a.PNG", "");
+  EXPECT_EQ(Open("images: 'set' skip_bad: true").status(),
+            InvalidArgumentError(
+                absl::StrCat(folder_.Path("set/ape/c.jpg"), ": it is neither a JPEG nor a PNG")));
+}
+
 TEST_F(ImageFiles, WhatIsWrongIsNamed) {
   const auto message = [&](const std::string& text) {
     return std::string(Open(text).status().message());

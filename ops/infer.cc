@@ -83,8 +83,7 @@ TensorInfo InferContext::Input(absl::string_view slot, int index) const {
 }
 
 const OpDesc::Attr* InferContext::Attr(absl::string_view name) {
-  if (const OpDesc::Attr* attr = FindAttr(*op_, name); attr != nullptr) return attr;
-  const OpDesc::Attr* attr = schema_->DefaultOf(name, era_);
+  const OpDesc::Attr* attr = schema_->AttrOf(*op_, name, era_);
   if (attr == nullptr) attribute_unknown_ = true;
   return attr;
 }

@@ -207,11 +207,15 @@ const OpDesc::Attr* OpSchema::DefaultOf(absl::string_view name, Era era) const {
   return attr != nullptr ? attr->default_value.get() : nullptr;
 }
 
+const OpDesc::Attr* OpSchema::AttrOf(const OpDesc& op, absl::string_view name, Era era) const {
+  const OpDesc::Attr* const given = fixpoint::FindAttr(op, name);
+  return given != nullptr ? given : DefaultOf(name, era);
+}
+
 const OpDesc::Attr* AttrOrDefault(const OpDesc& op, absl::string_view name, Era era) {
-  if (const OpDesc::Attr* attr = FindAttr(op, name); attr != nullptr) return attr;
   static const OpSchema* const no_schema = new OpSchema();
   const OpSchema* schema = FindOpSchema(op.type());
-  return (schema != nullptr ? schema : no_schema)->DefaultOf(name, era);
+  return (schema != nullptr ? schema : no_schema)->AttrOf(op, name, era);
 }
 
 void CompleteAttrs(Era era, OpDesc* op) {

@@ -109,6 +109,8 @@ class OpSchema {
   // default in that era, or in the other era if the attribute is not of that one. Null if the type
   // never had the attribute, or an op must carry it.
   const OpDesc::Attr* DefaultOf(absl::string_view name, Era era) const;
+  // The attribute of an op of the type, or what the op means without it; null if it has neither.
+  const OpDesc::Attr* AttrOf(const OpDesc& op, absl::string_view name, Era era) const;
 
   const InferFunction& infer() const { return infer_; }
 
@@ -211,8 +213,8 @@ const AttrSchema* FindCommonAttr(absl::string_view name);
 // type in that era at their defaults, and those that every op carries.
 void CompleteAttrs(Era era, OpDesc* op);
 
-// An op's attribute, or its default (OpSchema::DefaultOf), whatever the op's type; null if it has
-// neither. Who knows the type reads attributes by OpAttributes (op_form.h).
+// OpSchema::AttrOf, whatever the op's type. Who knows the type reads attributes by OpAttributes
+// (op_form.h).
 const OpDesc::Attr* AttrOrDefault(const OpDesc& op, absl::string_view name, Era era);
 
 }  // namespace fixpoint

@@ -47,7 +47,7 @@ absl::StatusOr<RangeProfile> NewProfile(const CalibrationCommand& command, const
                                         const Scope& parameters, const SampleSet& set) {
   RangeProfile profile;
   profile.set_program_hash(ChecksumOf(program));
-  profile.set_parameters_hash(ParametersChecksum(program, parameters));
+  profile.set_parameters_hash(ParametersChecksum(program.Proto(), parameters));
   RangeProfile::Samples& samples = *profile.add_samples();
   samples.set_data(command.data_name);
   ASSIGN_OR_RETURN(const uint64_t checksum, set.Checksum());

@@ -7,17 +7,15 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
-#include "proto/program/program.h"
-#include "proto/wire/program.pb.h"
 #include "runtime/checksum.h"
 #include "runtime/parameter_file.h"
 #include "runtime/tensor.h"
 
 namespace fixpoint {
 
-uint64_t ParametersChecksum(const Program& program, const Scope& scope) {
+uint64_t ParametersChecksum(const ProgramDesc& program, const Scope& scope) {
   std::vector<uint64_t> checksums;
-  for (const ParameterInfo& parameter : ParametersOf(program.Proto())) {
+  for (const ParameterInfo& parameter : ParametersOf(program)) {
     const Scope::Value* value = scope.FindOrNull(parameter.name);
     const auto* tensor = value != nullptr ? std::get_if<Tensor>(value) : nullptr;
     if (tensor == nullptr) continue;

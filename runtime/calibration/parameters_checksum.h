@@ -5,14 +5,14 @@
 
 #include <cstdint>
 
-#include "proto/program/program_fwd.h"
+#include "proto/wire/program.pb.h"
 #include "runtime/scope.h"
 
 namespace fixpoint {
 
 // Of the names, types, dimensions and elements of the tensors that the scope has for parameters of
 // the program, in its order.
-uint64_t ParametersChecksum(const Program& program, const Scope& scope);
+uint64_t ParametersChecksum(const ProgramDesc& program, const Scope& scope);
 
 }  // namespace fixpoint
 

@@ -129,6 +129,11 @@ TEST_F(Calibrate, ResumesWhatWasSaved) {
   const BinaryRun other_data = Run({"--data=digits:50", "--resume", "--samples=20", "--output=p"});
   EXPECT_EQ(other_data.exit_code, 3);
   EXPECT_THAT(other_data.err, HasSubstr("other parameters or other data"));
+  folder_.Write("other/w", Weights().replace(27, 4, std::string("\0\0\0\x40", 4)));
+  const BinaryRun other_parameters =
+      Run({"--data=digits:100", "--params=other", "--resume", "--samples=20", "--output=p"});
+  EXPECT_EQ(other_parameters.exit_code, 3);
+  EXPECT_EQ(other_parameters.err, other_data.err);
 }
 
 struct Wrong {

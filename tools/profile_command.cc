@@ -8,8 +8,8 @@
 #include "proto/config/range_profile.pb.h"
 #include "proto/file/input_file.h"
 #include "proto/file/text_message.h"
+#include "runtime/backend.h"
 #include "runtime/statistics/range_profile.h"
-#include "tools/named_program.h"
 #include "tools/outputs.h"
 #include "tools/profile_report.h"
 
@@ -28,7 +28,7 @@ absl::StatusOr<std::vector<RangeProfile>> LoadProfiles(const std::vector<std::st
 absl::StatusOr<ExitCode> Show(const ProfileCommand& command, const RangeProfile& profile) {
   const auto variables = ProfiledVariables(profile, command.bits);
   const std::string file = InputName(command.profiles[0]);
-  if (!variables.ok()) return InFile(file, variables.status());
+  if (!variables.ok()) return AtPlace(file, variables.status());
   RETURN_IF_ERROR(WriteStandardOutput(command.json ? ProfileJson(file, profile, *variables)
                                                    : ProfileText(profile, *variables)));
   return kDone;
@@ -42,7 +42,7 @@ absl::StatusOr<ExitCode> Merge(const ProfileCommand& command,
   RangeProfile merged = profiles[0];
   for (size_t i = 1; i < profiles.size(); ++i) {
     const absl::Status status = MergeProfiles(profiles[i], &merged);
-    if (!status.ok()) return InFile(InputName(command.profiles[i]), status);
+    if (!status.ok()) return AtPlace(InputName(command.profiles[i]), status);
   }
   RETURN_IF_ERROR(outputs.Stage(command.output, PrintTextMessage(merged)));
   RETURN_IF_ERROR(outputs.Commit());
@@ -56,7 +56,7 @@ absl::StatusOr<ExitCode> Diff(const ProfileCommand& command,
   const auto differences = ProfileDifferences(profiles[0], profiles[1]);
   const std::string a = InputName(command.profiles[0]);
   const std::string b = InputName(command.profiles[1]);
-  if (!differences.ok()) return InFile(absl::StrCat(a, " and ", b), differences.status());
+  if (!differences.ok()) return AtPlace(absl::StrCat(a, " and ", b), differences.status());
   if (differences->empty()) return kDone;
   RETURN_IF_ERROR(WriteStandardOutput(absl::StrCat("--- ", a, "\n+++ ", b, "\n", *differences)));
   return kAnswerIsNo;

@@ -66,9 +66,9 @@ struct TranspileResult {
 // Rewrites a program in place. If it fails, `program` and the startup program are unchanged. A
 // program that Fixpoint has rewritten is left alone, and so is one that another tool has quantized
 // unless config.allow_quantized is set; the result says so. Linear in the program. Errors: those of
-// CheckConfig, LoadTarget, CheckTarget, MakePlan and Pipeline; kInvalidArgument: the startup program
-// initialises no persistable variable of the program; kFailedPrecondition: it was rewritten before;
-// kInternal if a pass or an invariant failed.
+// CheckConfig, LoadTarget, CheckTarget, MakePlan and Pipeline; kInvalidArgument: the startup
+// program has ops, and initialises no persistable variable of the program; kFailedPrecondition: it
+// was rewritten before; kInternal if a pass or an invariant failed.
 absl::StatusOr<TranspileResult> Transpile(Program* program, const TranspileOptions& options = {});
 
 // Restores the program as it was before Transpile: byte for byte, from the edit log, if it is as

@@ -330,13 +330,14 @@ TEST(Planner, NamesTheRuleThatAsksForWhatTheTargetCannotDo) {
   TranspileOptions options;
   options.config = Config(
       "target: 'onednn_int8' "
-      "rules { name: 'wide' op_type: 'mul' slot: 'X' spec { bits: 16 } } "
+      "rules { name: 'wide' op_type: 'mul' slot: 'X' spec { bits: 12 } } "
       "weights { bits: 12 }");
-  EXPECT_EQ(std::string(Transpile(&program, options).status().message()),
-            "configuration: block 0, op 1 (mul): X is r, by_rule (wide): target onednn_int8: bits "
-            "16; it does 2 to 8\n"
-            "block 0, op 1 (mul): Y is w: target onednn_int8: bits 12; it does 2 to 8 "
-            "[in plan_quantizers]");
+  EXPECT_EQ(
+      std::string(Transpile(&program, options).status().message()),
+      "configuration: block 0, op 1 (mul): X is r, by_rule (wide): target onednn_int8: bits "
+      "12; it does 2 to 8\n"
+      "configuration: block 0, op 1 (mul): Y is w: target onednn_int8: bits 12; it does 2 to 8 "
+      "[in plan_quantizers]");
 }
 
 // The output of a relu is observed on request, and never quantized.

@@ -14,8 +14,8 @@
 #include "transpiler/freeze/freeze_passes.h"
 #include "transpiler/freeze/inference_invariants.h"
 #include "transpiler/freeze/lowered_already.h"
-#include "transpiler/freeze/taken_parameters.h"
 #include "transpiler/pipeline/marks.h"
+#include "transpiler/pipeline/taken_parameters.h"
 #include "transpiler/sites/known_ranges.h"
 #include "transpiler/sites/quantization_sites.h"
 

@@ -8,11 +8,11 @@
 #include "ops/op_schema.h"
 #include "proto/base/status_macros.h"
 #include "transpiler/freeze/lowered_already.h"
-#include "transpiler/freeze/taken_parameters.h"
 #include "transpiler/lower/lower_context.h"
 #include "transpiler/lower/lower_passes.h"
 #include "transpiler/lower/lowered_invariants.h"
 #include "transpiler/pipeline/edit_verifier.h"
+#include "transpiler/pipeline/taken_parameters.h"
 #include "transpiler/sites/quantization_sites.h"
 
 namespace fixpoint {

@@ -36,7 +36,7 @@ std::optional<OpDesc::Attr> AttributeOfMark(absl::string_view name, absl::string
 }
 
 bool IsMarked(const Program& program) {
-  if (program.Proto().has_edit_log()) return true;
+  if (program.Proto().has_edit_log() && !program.Proto().edit_log().prepares()) return true;
   for (const Op& op : program.ops()) {
     if (!op.has_own_attrs()) continue;
     if (op.FindAttr(kInsertedByAttr) != nullptr || op.FindAttr(kRewiredAttr) != nullptr) {

@@ -32,7 +32,8 @@ std::string AttributeMark(const Op& op, absl::string_view name);
 // blocks.
 std::optional<OpDesc::Attr> AttributeOfMark(absl::string_view name, absl::string_view value);
 
-// Whether Fixpoint has rewritten the program: it has an edit log, or an op with a mark.
+// Whether Fixpoint has rewritten the program, by more than a preparation: it has an edit log, or an
+// op with a mark.
 bool IsMarked(const Program& program);
 
 }  // namespace fixpoint

@@ -13,6 +13,7 @@
 #include "proto/base/status_macros.h"
 #include "proto/wire/deterministic_bytes.h"
 #include "proto/wire/fingerprint.h"
+#include "transpiler/pipeline/edit_log.h"
 #include "transpiler/pipeline/marks.h"
 #include "transpiler/plan/quant_config.h"
 #include "transpiler/plan/schedule.h"
@@ -208,15 +209,6 @@ bool NamesWhatLogTakesAway(const ProgramDesc& program, const EditLog& log) {
   return false;
 }
 
-void StoreEditLog(Program* program, const QuantPlan* plan) {
-  program->ClearEditLog();
-  EditLog& log = *program->mutable_edit_log();
-  program->MakeEditLog(&log);
-  log.set_fingerprint(Fingerprint(program->Proto(), log));
-  if (plan != nullptr) log.set_plan(DeterministicBytes(*plan));
-  program->ForgetEdits();
-}
-
 }  // namespace
 
 absl::StatusOr<Pipeline> ParseTrainPipeline(absl::string_view text, const PassTable& passes) {
@@ -289,8 +281,8 @@ absl::StatusOr<TranspileResult> Transpile(Program* program, const TranspileOptio
   RETURN_IF_ERROR(pipeline.Run(*program, context, pipeline_options));
 
   result.plan = std::move(context.plan_as_made);
-  if (program->edited()) StoreEditLog(program, &result.plan);
-  if (context.startup.edited()) StoreEditLog(&context.startup, nullptr);
+  if (program->edited()) StoreEditLog(program).set_plan(DeterministicBytes(result.plan));
+  if (context.startup.edited()) StoreEditLog(&context.startup);
   if (options.startup == nullptr) result.new_startup = std::move(own_startup);
   if (std::string note = EraNote(*program, target); !note.empty()) {
     result.notes.push_back(std::move(note));
@@ -323,6 +315,7 @@ absl::Status Untranspile(Program* program) {
     adopted = program->AdoptEditLog(log);
     if (adopted.ok()) {
       program->RevertEdits();
+      if (log.has_before()) *program->mutable_edit_log() = log.before();
       return absl::OkStatus();
     }
   }

@@ -71,11 +71,12 @@ struct TranspileResult {
 // was rewritten before; kInternal if a pass or an invariant failed.
 absl::StatusOr<TranspileResult> Transpile(Program* program, const TranspileOptions& options = {});
 
-// Restores the program as it was before Transpile: byte for byte, from the edit log, if it is as
-// Transpile left it; if another tool has loaded and saved it since, from the marks on its ops, up
-// to what that tool changed. Errors: kFailedPrecondition: the program has neither log nor marks, or
-// a log that does not fit it, or marks that lead back to a wrong program; kInvalidArgument: a mark
-// does not fit its op. The program is then unchanged.
+// Restores the program as it was before Transpile, or before Prepare
+// (transpiler/prepare/prepare.h), whichever was last: byte for byte, from the edit log, if it is as
+// that left it; if another tool has loaded and saved it since Transpile, from the marks on its ops,
+// up to what that tool changed. Errors: kFailedPrecondition: the program has neither log nor marks,
+// or a log that does not fit it, or marks that lead back to a wrong program; kInvalidArgument: a
+// mark does not fit its op. The program is then unchanged.
 absl::Status Untranspile(Program* program);
 
 }  // namespace fixpoint

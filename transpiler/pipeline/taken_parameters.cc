@@ -1,4 +1,4 @@
-#include "transpiler/freeze/taken_parameters.h"
+#include "transpiler/pipeline/taken_parameters.h"
 
 #include <string>
 #include <utility>

@@ -1,7 +1,7 @@
 // The parameters of a program that passes have made from another.
 
-#ifndef FIXPOINT_TRANSPILER_FREEZE_TAKEN_PARAMETERS_H_
-#define FIXPOINT_TRANSPILER_FREEZE_TAKEN_PARAMETERS_H_
+#ifndef FIXPOINT_TRANSPILER_PIPELINE_TAKEN_PARAMETERS_H_
+#define FIXPOINT_TRANSPILER_PIPELINE_TAKEN_PARAMETERS_H_
 
 #include "absl/status/statusor.h"
 #include "proto/program/program_fwd.h"
@@ -16,4 +16,4 @@ absl::StatusOr<Scope> TakeParameters(const Program& program, Scope& made, const 
 
 }  // namespace fixpoint
 
-#endif  // FIXPOINT_TRANSPILER_FREEZE_TAKEN_PARAMETERS_H_
+#endif  // FIXPOINT_TRANSPILER_PIPELINE_TAKEN_PARAMETERS_H_

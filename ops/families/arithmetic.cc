@@ -1,5 +1,10 @@
 // Sums and scales of whole tensors, and clipping.
 
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "ops/infer.h"
 #include "ops/infer_rules.h"
@@ -84,6 +89,25 @@ void SetScaleGradientAttrs(const OpDesc& forward, Era era, std::vector<OpDesc>* 
   }
 }
 
+// The product and the sum are rounded each, and a product of -0 gives 0, as the op's kernels do.
+// Both factors that change something are one rounding in the reference interpreter, and no stages.
+std::optional<StageTrait::Stages> StagesOfScale(const OpAttributes& op) {
+  using Kind = EpilogueStage::Kind;
+  const auto scale = static_cast<float>(op.Float("scale"));
+  const auto bias = static_cast<float>(op.Float("bias"));
+  const bool has_tensor =
+      std::any_of(op.op().inputs().begin(), op.op().inputs().end(), [](const OpDesc::Var& slot) {
+        return slot.parameter() == "ScaleTensor" && slot.arguments_size() > 0;
+      });
+  if (has_tensor || (scale != 1 && bias != 0) || !std::isfinite(scale) || !std::isfinite(bias)) {
+    return std::nullopt;
+  }
+  Epilogue stages;
+  if (scale != 1) stages.push_back({Kind::kMultiply, scale});
+  stages.push_back({Kind::kAdd, bias});
+  return StageTrait::Stages{std::move(stages)};
+}
+
 absl::Status InferScalar(InferContext& op) {
   op.SetOutput("Out", op.Input("X").dtype, Dims{1});
   return absl::OkStatus();
@@ -101,6 +125,7 @@ std::vector<OpSchema> ArithmeticOps() {
       .Hints("use_mkldnn@2")
       .Infer(SameAs("X", {"Out"}))
       .QuantizableOutputs({"Out"})
+      .Stage({"X", "Out", /*normalizes=*/false, StagesOfScale})
       .Gradient("scale(X=Out@GRAD, ScaleTensor) -> (Out=X@GRAD)")
       .GradientBy(SetScaleGradientAttrs);
   ops.Define("sum(X*) -> (Out)")

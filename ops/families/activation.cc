@@ -114,20 +114,24 @@ void DefineRectifiers(OpList& ops) {
       .Activates(Of(F::kThresholdedRelu, "threshold"));
 }
 
+// Of codes, these are tables: no stage of an epilogue computes them.
 void DefineSmooth(OpList& ops) {
   Define(ops, "sigmoid", GradientReads::kOut, "Out = 1 / (1 + exp(-X)).")
       .NeverNegative()
       .Hints("use_mkldnn, use_cudnn")
+      .QuantizableInput("X", SlotRole::ACTIVATION)
       .QuantizableOutputs({"Out"})
       .Activates(Of(F::kSigmoid));
   Define(ops, "tanh", GradientReads::kOut, "Hyperbolic tangent.")
       .Hints("use_mkldnn, use_cudnn")
+      .QuantizableInput("X", SlotRole::ACTIVATION)
       .QuantizableOutputs({"Out"})
       .Activates(Of(F::kTanh));
   Define(ops, "hard_sigmoid", GradientReads::kOut, "Out = min(max(slope * X + offset, 0), 1).")
       .NeverNegative()
       .Attr("slope", Float(0.2f))
       .Attr("offset", Float(0.5f))
+      .QuantizableInput("X", SlotRole::ACTIVATION)
       .QuantizableOutputs({"Out"})
       .Activates(Of(F::kHardSigmoid, "slope", "offset"));
   Define(ops, "hard_swish", GradientReads::kX,
@@ -141,12 +145,14 @@ void DefineSmooth(OpList& ops) {
   Define(ops, "swish", GradientReads::kX, "Out = X * sigmoid(beta * X).")
       .Attr("beta", Float(1))
       .Hints("use_mkldnn")
+      .QuantizableInput("X", SlotRole::ACTIVATION)
       .QuantizableOutputs({"Out"})
       .Activates(Of(F::kSwish, "beta"));
   Define(ops, "gelu", GradientReads::kX,
          "Out = X * (1 + erf(X / sqrt(2))) / 2; approximate: by tanh.")
       .Attr("approximate", Bool(false))
       .Hints("use_mkldnn, use_cudnn@1, mkldnn_data_type@2")
+      .QuantizableInput("X", SlotRole::ACTIVATION)
       .QuantizableOutputs({"Out"})
       .Activates(Gelu);
   ops.Define("silu(X) -> (Out)")
@@ -155,6 +161,7 @@ void DefineSmooth(OpList& ops) {
       .Gradient("silu_grad(X, Out?, Out@GRAD) -> (X@GRAD)")
       .GradientInfer(SameAs("Out@GRAD", {"X@GRAD"}))
       .Hints("use_mkldnn, use_cudnn")
+      .QuantizableInput("X", SlotRole::ACTIVATION)
       .Activates(Silu);
   DefineForward(ops, "softplus",
                 "Out = log(1 + exp(beta * X)) / beta; X where beta * X > threshold.")

@@ -37,7 +37,7 @@ Target QuantizingOutputs() {
   return target;
 }
 
-// "r: 8 bits for mul.X, tanh.X" of each site.
+// "r: 8 bits for mul.X, exp.X" of each site.
 std::vector<std::string> Sites(const QuantPlan& plan) {
   std::vector<std::string> sites;
   for (const QuantPlan::Site& site : plan.sites()) {
@@ -72,7 +72,7 @@ constexpr char kReluAndReaders[] = R"(
   var z f32[-1,4]
   relu(X=x) -> (Out=r)
   mul(X=r, Y=w) -> (Out=y)
-  tanh(X=r) -> (Out=z)
+  exp(X=r) -> (Out=z)
 )";
 
 // Files of 2018 and 2019 hold booleans as INT, for conditions of targets too.
@@ -125,23 +125,23 @@ TEST(Planner, LeavesAnAddendThatIsNotThere) {
 
 TEST(Planner, QuantizesAnOutputOnceForAllThatReadIt) {
   EXPECT_THAT(SitesWithOutputs(kReluAndReaders, ""),
-              ElementsAre("r: 8 bits for mul.X, tanh.X", "w: 8 bits for mul.Y"));
+              ElementsAre("r: 8 bits for mul.X, exp.X", "w: 8 bits for mul.Y"));
 }
 
 TEST(Planner, QuantizesAnOutputForWhatDoesNotReadItOtherwise) {
   EXPECT_THAT(
       SitesWithOutputs(kReluAndReaders, "rules { op_type: 'mul' slot: 'X' spec { bits: 4 } }"),
-      ElementsAre("r: 4 bits for mul.X", "w: 8 bits for mul.Y", "r: 8 bits for tanh.X"));
+      ElementsAre("r: 4 bits for mul.X", "w: 8 bits for mul.Y", "r: 8 bits for exp.X"));
 }
 
 TEST(Planner, QuantizesAnOutputAsARuleSays) {
   EXPECT_THAT(SitesWithOutputs(kReluAndReaders, "rules { op_type: 'relu' spec { bits: 4 } }"),
-              ElementsAre("r: 8 bits for mul.X", "w: 8 bits for mul.Y", "r: 4 bits for tanh.X"));
+              ElementsAre("r: 8 bits for mul.X", "w: 8 bits for mul.Y", "r: 4 bits for exp.X"));
 }
 
 TEST(Planner, LeavesAReaderOfAnOutputAloneWhereARuleSkipsIt) {
   EXPECT_THAT(SitesWithOutputs(kReluAndReaders, "rules { op_type: 'mul' skip: true }"),
-              ElementsAre("r: 8 bits for tanh.X"));
+              ElementsAre("r: 8 bits for exp.X"));
 }
 
 TEST(Planner, LeavesAReaderOfAnOutputAloneWhoseGradientIsNotKnown) {
@@ -174,11 +174,11 @@ TEST(Planner, LeavesALoopThatTakesAnOutputInAlone) {
       while(X=[r], Condition=c) -> (Out=[z], StepScopes=scopes) {sub_block=block(1)}
     }
     block 1 parent=0 {
-      tanh(X=r) -> (Out=z)
+      exp(X=r) -> (Out=z)
     }
   )",
                                ""),
-              ElementsAre("r: 8 bits for tanh.X"));
+              ElementsAre("r: 8 bits for exp.X"));
 }
 
 constexpr char kResidual[] = R"(
@@ -190,7 +190,7 @@ constexpr char kResidual[] = R"(
   var a f32[-1,4]
   var sum f32[-1,4]
   mul(X=x, Y=w) -> (Out=y)
-  tanh(X=y) -> (Out=a)
+  exp(X=y) -> (Out=a)
   mul(X=a, Y=w) -> (Out=z)
   leaky_relu(X=z) -> (Out=r)
   elementwise_add(X=r, Y=a) -> (Out=sum)

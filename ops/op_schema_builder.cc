@@ -380,6 +380,11 @@ OpSchemaBuilder& OpSchemaBuilder::Copies() {
   return KeepsRange();
 }
 
+OpSchemaBuilder& OpSchemaBuilder::DrawsNumbers() {
+  traits().draws_numbers = true;
+  return *this;
+}
+
 OpSchemaBuilder& OpSchemaBuilder::LooksUpRows() {
   traits().looks_up_rows = true;
   return *this;

@@ -118,6 +118,8 @@ struct OpTraits {
   bool joins_values = false;
   // Out is X.
   bool copies = false;
+  // Its outputs depend on the seed and the step of a run: it may draw random numbers.
+  bool draws_numbers = false;
   // Out is made of the rows of the table W that Ids name.
   bool looks_up_rows = false;
   // Each entry along the first axis of an output is computed from the same entry of the inputs, and

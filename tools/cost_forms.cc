@@ -15,6 +15,7 @@
 #include "runtime/parameter_file.h"
 #include "runtime/scope.h"
 #include "runtime/tensor.h"
+#include "tools/made_up_parameters.h"
 #include "tools/named_program.h"
 #include "transpiler/freeze/freeze.h"
 #include "transpiler/freeze/test_program.h"
@@ -27,8 +28,6 @@ namespace {
 
 using executor::GivenType;
 
-constexpr int64_t kMostMadeUpBytes = int64_t{1} << 32;
-
 // In plans a scalar is [1].
 Dims PlannedDims(absl::Span<const int64_t> dims) {
   return dims.empty() ? Dims{1} : Dims(dims.begin(), dims.end());
@@ -40,20 +39,17 @@ struct ParameterTypes {
   int64_t bytes = 0;
 };
 
-// Error (kInvalidArgument): the program leaves an extent of a parameter open, or no memory holds
-// the parameters.
+// Errors: those of BytesOfParameter; kInvalidArgument: no memory holds the parameters.
 absl::StatusOr<ParameterTypes> DeclaredTypes(const Program& program) {
   ParameterTypes types;
   for (const ParameterInfo& parameter : ParametersOf(program.Proto())) {
-    const absl::StatusOr<int64_t> bytes = TensorBytes(parameter.dtype, parameter.dims);
-    if (!bytes.ok() || *bytes > std::numeric_limits<int64_t>::max() - types.bytes) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(program.name(), ": the parameter \"", parameter.name, "\" is declared ",
-                       VarType::Type_Name(parameter.dtype), " ", DimsText(parameter.dims),
-                       "; want known extents that memory can hold"));
+    ASSIGN_OR_RETURN(const int64_t bytes, BytesOfParameter(program, parameter));
+    if (bytes > std::numeric_limits<int64_t>::max() - types.bytes) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          program.name(), ": no memory holds the parameters, with \"", parameter.name, "\""));
     }
     types.by_name[parameter.name] = {{parameter.dtype, PlannedDims(parameter.dims)}, {}};
-    types.bytes += *bytes;
+    types.bytes += bytes;
   }
   return types;
 }
@@ -94,31 +90,6 @@ absl::StatusOr<PlannedForm> PlanAsGiven(const Program& program, const InferenceR
   ASSIGN_OR_RETURN(Program test, MakeTestProgram(program));
   ASSIGN_OR_RETURN(const ParameterTypes types, DeclaredTypes(test));
   return Planned(std::move(test), types, request);
-}
-
-// Made-up parameters: weights have both signs; ranges, statistics and everything else with one
-// dimension are 1, and integers 0. Errors: that of DeclaredTypes; kFailedPrecondition: they are too
-// large to be made up.
-absl::StatusOr<Scope> MadeUpParameters(const Program& program) {
-  ASSIGN_OR_RETURN(const ParameterTypes types, DeclaredTypes(program));
-  if (types.bytes > kMostMadeUpBytes) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(program.name(), ": its parameters have ", types.bytes,
-                     " bytes; lowering is tried with made-up ones of at most ", kMostMadeUpBytes));
-  }
-  Scope scope;
-  for (const ParameterInfo& parameter : ParametersOf(program.Proto())) {
-    ASSIGN_OR_RETURN(Tensor tensor, Tensor::Allocate(parameter.dtype, parameter.dims));
-    std::fill(tensor.mutable_bytes().begin(), tensor.mutable_bytes().end(), 0);
-    if (parameter.dtype == VarType::FP32) {
-      const bool is_weight = parameter.dims.size() >= 2;
-      for (int64_t i = 0; i < tensor.size(); ++i) {
-        tensor.mutable_data<float>()[i] = is_weight ? static_cast<float>(i % 17 - 8) / 8 : 1.0f;
-      }
-    }
-    scope.Set(parameter.name, std::move(tensor));
-  }
-  return scope;
 }
 
 struct Lowered {

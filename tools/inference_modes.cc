@@ -1,6 +1,7 @@
 #include "tools/inference_modes.h"
 
 #include <functional>
+#include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -101,7 +102,7 @@ std::string WrittenText(const Written& written) {
   return text;
 }
 
-// The keys that the documents of both modes share.
+// The keys that the documents of all modes share.
 void BeginModelJson(const std::string& program, const Written& written,
                     const std::vector<std::string>& notes, JsonWriter* json) {
   json->BeginObject();
@@ -112,6 +113,52 @@ void BeginModelJson(const std::string& program, const Written& written,
   json->Key("notes").BeginArray();
   for (const std::string& note : notes) json->String(note);
   json->EndArray();
+}
+
+// "elementwise_add 3, relu 2", of what a pass did to ops.
+std::string CountsText(const std::map<std::string, int>& counts) {
+  return absl::StrJoin(counts, ", ", [](std::string* out, const auto& type) {
+    absl::StrAppend(out, type.first, " ", type.second);
+  });
+}
+
+std::string PrepareText(const ModelCommand& command, const PreparedModel& model,
+                        const Written& written) {
+  std::string text;
+  std::vector<std::string> passes;  // in the order of the pipeline
+  std::map<std::string, std::map<std::string, int>> counts;
+  for (const PreparedOp& op : model.ops) {
+    if (command.explain) {
+      absl::StrAppend(&text, "block ", op.block, ", op ", op.op, " (", op.type, ") \"", op.output,
+                      "\": ", op.removed ? "removed" : "changed", " by ", op.pass, "\n");
+    }
+    if (counts.count(op.pass) == 0) passes.push_back(op.pass);
+    ++counts[op.pass][op.type];
+  }
+  for (const std::string& pass : passes) {
+    absl::StrAppend(&text, pass, ": ", CountsText(counts[pass]), "\n");
+  }
+  if (passes.empty()) text = "nothing to prepare\n";
+  return absl::StrCat(text, WrittenText(written));
+}
+
+std::string PrepareJson(const std::string& program, const PreparedModel& model,
+                        const Written& written) {
+  JsonWriter json;
+  BeginModelJson(program, written, model.notes, &json);
+  json.Key("ops").BeginArray();
+  for (const PreparedOp& op : model.ops) {
+    json.BeginObject();
+    json.Key("block").Int(op.block);
+    json.Key("op").Int(op.op);
+    json.Key("type").String(op.type);
+    json.Key("output").String(op.output);
+    json.Key("pass").String(op.pass);
+    json.Key("removed").Bool(op.removed);
+    json.EndObject();
+  }
+  json.EndArray().EndObject();
+  return json.Take();
 }
 
 std::string FreezeText(const FrozenModel& model, const Written& written) {
@@ -249,6 +296,28 @@ absl::StatusOr<ExitCode> RunTestCommand(const TestCommand& command) {
   RETURN_IF_ERROR(StageProgram(test, training.format, output, &outputs));
   RETURN_IF_ERROR(outputs.Commit());
   RETURN_IF_ERROR(WriteReport(absl::StrCat("wrote ", output, "\n"), output == "-"));
+  return kDone;
+}
+
+absl::StatusOr<ExitCode> RunPrepareCommand(const ModelCommand& command,
+                                           const PrepareOptions& options) {
+  ASSIGN_OR_RETURN(ModelFiles files, ReadModel(command, "prepare", "prepared"));
+  const absl::StatusOr<PreparedModel> model =
+      Prepare(files.read.program, files.parameters, options);
+  if (!model.ok()) {
+    PrepareOptions quiet = options;
+    quiet.pipeline_options.after_pass = nullptr;
+    return WithFailingModel(command, model.status(), "prepare", &files,
+                            [&](const Program& candidate) {
+                              return Prepare(candidate, files.parameters, quiet).status();
+                            });
+  }
+  ASSIGN_OR_RETURN(const Written written,
+                   WriteModel(command, model->program, model->scope, &files));
+  if (!command.json) WriteNotes(command.program, model->notes);
+  RETURN_IF_ERROR(WriteReport(command.json ? PrepareJson(command.program, *model, written)
+                                           : PrepareText(command, *model, written),
+                              written.output == "-"));
   return kDone;
 }
 

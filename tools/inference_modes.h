@@ -9,6 +9,7 @@
 #include "tools/command_line.h"
 #include "transpiler/freeze/freeze.h"
 #include "transpiler/lower/lower.h"
+#include "transpiler/prepare/prepare.h"
 
 namespace fixpoint {
 
@@ -29,8 +30,12 @@ struct ModelCommand {
   std::string params_output;
   bool dry_run = false;
   bool json = false;
-  bool explain = false;  // for lowering: reports every op
+  bool explain = false;  // for preparing and lowering: reports every op
 };
+
+// --mode=prepare
+absl::StatusOr<ExitCode> RunPrepareCommand(const ModelCommand& command,
+                                           const PrepareOptions& options);
 
 // --mode=freeze
 absl::StatusOr<ExitCode> RunFreezeCommand(const ModelCommand& command,

@@ -13,6 +13,7 @@
 #include "transpiler/freeze/freeze_passes.h"
 #include "transpiler/lower/lower_passes.h"
 #include "transpiler/pipeline/pass.h"
+#include "transpiler/prepare/prepare_passes.h"
 #include "transpiler/train/train_passes.h"
 
 namespace fixpoint {
@@ -28,7 +29,7 @@ bool Has(const Names& names, const std::string& name) {
 absl::Status CheckPass(absl::string_view flag, const std::string& name, const Names& pipeline) {
   if (Has(pipeline, name)) return absl::OkStatus();
   Names known;
-  for (const PassTable& passes : {TrainPasses(), FreezePasses(), LowerPasses()}) {
+  for (const PassTable& passes : {TrainPasses(), PreparePasses(), FreezePasses(), LowerPasses()}) {
     for (const auto& pass : passes.all()) known.push_back(std::string(pass->name()));
   }
   if (Has(known, name)) {

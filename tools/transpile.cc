@@ -18,12 +18,14 @@
 #include "tools/train_modes.h"
 #include "transpiler/freeze/freeze.h"
 #include "transpiler/lower/lower.h"
+#include "transpiler/prepare/prepare.h"
 #include "transpiler/train/quantize_transpiler.h"
 #include "transpiler/train/train_passes.h"
 
 DEFINE_string(mode, "train",
-              "train: quantize a program; test: make a test program from it; "
-              "freeze: make the int8 program; lower: make it compute on integers.");
+              "train: quantize a program; test: make a test program from it; prepare: make a "
+              "float program one that quantizes well; freeze: make the int8 program; lower: make "
+              "it compute on integers.");
 DEFINE_string(config, "", "Configuration (proto/config/quant_config.proto as text).");
 DEFINE_string(target, "",
               "Built-in target, or target file (whose path has a / or a .); overrides the "
@@ -35,9 +37,10 @@ DEFINE_string(startup, "", "Startup program, rewritten too.");
 DEFINE_string(output, "", "Where to write the program; by default beside the input; - for stdout.");
 DEFINE_string(startup_output, "",
               "Where to write the startup program; by default beside the output.");
-DEFINE_string(params, "",
-              "Parameters of the program, a combined file or a folder: to freeze or lower it with, "
-              "or to add the initial values of new variables to.");
+DEFINE_string(
+    params, "",
+    "Parameters of the program, a combined file or a folder: to prepare, freeze or lower it "
+    "with, or to add the initial values of new variables to.");
 DEFINE_string(
     params_output, "",
     "Where to write the new parameters, in the form of --params; by default beside them.");
@@ -48,6 +51,8 @@ DEFINE_string(fetches, "",
 DEFINE_string(frozen_form, "portable",
               "portable: int8 weights and quantize_linear ops; legacy: codes as FP32 values, as "
               "the reference's freeze; legacy_int8: the same stored as int8.");
+DEFINE_bool(fold_batch_norm, false,
+            "Fold batch norms into the weights before them, for weights with one scale.");
 DEFINE_bool(allow_dynamic, false,
             "Allow a frozen program to find ranges of activations as it runs.");
 DEFINE_string(plan, "", "Follow this plan instead of making one.");
@@ -70,6 +75,9 @@ std::vector<ModeFlags> Modes() {
             "fc_weights", "plan", "profile", "startup", "startup_output", "params", "params_output",
             "save_plan", "explain", "pass_pipeline"}},
           {"test", {"output", "dry_run"}},
+          {"prepare",
+           {"output", "dry_run", "json", "print_after", "stop_after", "params", "params_output",
+            "explain", "fold_batch_norm"}},
           {"freeze",
            {"output", "dry_run", "json", "print_after", "stop_after", "params", "params_output",
             "feeds", "fetches", "frozen_form", "allow_dynamic"}},
@@ -86,6 +94,8 @@ ToolHelp Help() {
       "Rewrites a training program to simulate integers, and makes integer programs of it.";
   help.usage = {"transpile PROGRAM [flags]           quantize, and write PROGRAM.quantized",
                 "transpile --mode=test PROGRAM       write PROGRAM.test, for evaluation",
+                "transpile --mode=prepare --params=FILE PROGRAM",
+                "                                    write a float program that quantizes well",
                 "transpile --mode=freeze --params=FILE PROGRAM",
                 "                                    write the int8 program and its parameters",
                 "transpile --mode=lower --params=FILE PROGRAM",
@@ -133,6 +143,16 @@ ModelCommand MakeModelCommand(const std::string& path) {
           FLAGS_dry_run, FLAGS_json,   FLAGS_explain};
 }
 
+absl::StatusOr<ExitCode> Prepare(const std::string& path) {
+  PrepareOptions options;
+  options.fold_batch_norm = FLAGS_fold_batch_norm;
+  ASSIGN_OR_RETURN(
+      options.pipeline_options,
+      MakePipelineOptions({FLAGS_print_after, FLAGS_stop_after},
+                          FLAGS_fold_batch_norm ? kPrepareWithNormsPipeline : kPreparePipeline));
+  return RunPrepareCommand(MakeModelCommand(path), options);
+}
+
 absl::StatusOr<ExitCode> Freeze(const std::string& path) {
   FreezeOptions options;
   options.feeds = SplitNames(FLAGS_feeds);
@@ -164,10 +184,10 @@ absl::StatusOr<ExitCode> Run(const CommandLine& line) {
     return UsageError(absl::StrCat("want one program; got ", line.arguments.size()));
   }
   const std::string& path = line.arguments[0];
-  if (FLAGS_mode != "train" && FLAGS_mode != "test" && FLAGS_mode != "freeze" &&
-      FLAGS_mode != "lower") {
+  if (FLAGS_mode != "train" && FLAGS_mode != "test" && FLAGS_mode != "prepare" &&
+      FLAGS_mode != "freeze" && FLAGS_mode != "lower") {
     return UsageError(
-        absl::StrCat("--mode=", FLAGS_mode, "; there are train, test, freeze and lower"));
+        absl::StrCat("--mode=", FLAGS_mode, "; there are train, test, prepare, freeze and lower"));
   }
   if (FLAGS_undo && std::count(line.flags.begin(), line.flags.end(), "mode") > 0) {
     return UsageError("--undo has no modes; leave --mode out");
@@ -177,6 +197,7 @@ absl::StatusOr<ExitCode> Run(const CommandLine& line) {
   if (mode == "undo") return RunUndoCommand({path, FLAGS_output, FLAGS_dry_run});
   if (mode == "train") return Train(path);
   if (mode == "test") return RunTestCommand({path, FLAGS_output, FLAGS_dry_run});
+  if (mode == "prepare") return Prepare(path);
   if (mode == "freeze") return Freeze(path);
   return Lower(path);
 }

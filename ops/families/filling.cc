@@ -75,6 +75,7 @@ void DefineRandom(OpList& ops) {
   constexpr char kSlots[] = "(ShapeTensor?, ShapeTensorList*?) -> (Out)";
   ops.Define(absl::StrCat("uniform_random", kSlots))
       .Doc("Uniform in [min, max).")
+      .DrawsNumbers()
       .Attr("shape", Longs({}))
       .Attr("dtype", Int(5))
       .Attr("min", Float(-1))
@@ -86,6 +87,7 @@ void DefineRandom(OpList& ops) {
       .Infer(ShapeFromAttr(shape_tensors));
   ops.Define(absl::StrCat("gaussian_random", kSlots))
       .Doc("Normal, of mean and standard deviation.")
+      .DrawsNumbers()
       .Attr("shape", Longs({}))
       .Attr("dtype", Int(5))
       .Attr("mean", Float(0))
@@ -95,6 +97,7 @@ void DefineRandom(OpList& ops) {
       .Infer(ShapeFromAttr(shape_tensors));
   ops.Define("truncated_gaussian_random() -> (Out)")
       .Doc("Normal, within two standard deviations.")
+      .DrawsNumbers()
       .Attr("shape", Required(INTS))
       .Attr("dtype", Int(5))
       .Attr("mean", Float(0))

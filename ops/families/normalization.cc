@@ -147,6 +147,7 @@ std::vector<OpSchema> NormalizationOps() {
       .Doc(
           "Drops elements with dropout_prob. upscale_in_train divides the others by 1 - p; "
           "downgrade_in_infer multiplies by it in inference.")
+      .DrawsNumbers()
       .Attr("dropout_prob", Float(0.5f))
       .Attr("is_test", Bool(false))
       .Attr("fix_seed", Bool(false))

@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "tests/docs/example_parameters.h"
 #include "tests/docs/example_programs.h"
+#include "tests/docs/integer_shares.h"
 #include "tests/docs/lists.h"
 #include "tests/docs/models.h"
 #include "tests/testing/reference_data.h"
@@ -53,7 +54,8 @@ TEST(GeneratedFiles, TableOfModelsIsUpToDateButForTimes) {
   SKIP_WITHOUT_REFERENCE_DATA();
   const std::vector<ModelRow> rows = TranspileModels();
   for (const ModelRow& row : rows) EXPECT_TRUE(row.holds) << row.file << ": " << row.kept;
-  EXPECT_EQ(WithoutTimes(ReadFileOrDie("docs/models.md")), WithoutTimes(ModelsPage(rows)))
+  EXPECT_EQ(WithoutTimes(ReadFileOrDie("docs/models.md")),
+            WithoutTimes(ModelsPage(rows, MeasureIntegerShares())))
       << "./bazelw run --config=opt //tests/docs:update_models writes docs/models.md";
 }
 
@@ -72,6 +74,7 @@ TEST(GeneratedFiles, EachQuantizerHasAPageWithWhatTheCodeSays) {
 
 TEST(ModelsPage, IsComparedWithoutTheLastColumn) {
   EXPECT_EQ(WithoutTimes("| a | 3 | 1.5 |\ntext\n"), "| a | 3 |\ntext\n");
+  EXPECT_EQ(WithoutTimes("## b\n| a | 3 |\n"), "## b\n| a | 3 |\n");
 }
 
 }  // namespace

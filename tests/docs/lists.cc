@@ -27,6 +27,8 @@
 #include "transpiler/pipeline/pass.h"
 #include "transpiler/plan/reasons.h"
 #include "transpiler/plan/target.h"
+#include "transpiler/prepare/prepare.h"
+#include "transpiler/prepare/prepare_passes.h"
 #include "transpiler/train/quantize_transpiler.h"
 #include "transpiler/train/train_passes.h"
 
@@ -215,10 +217,13 @@ std::string PassesPage() {
   body += TableHead({"pipeline", "passes"});
   body += Row({"`transpile`", Code(kTrainPipeline)});
   body += Row({"`transpile --mode=test`", Code(kTestPipeline)});
+  body += Row({"`transpile --mode=prepare`", Code(kPreparePipeline)});
+  body += Row({"the same, `--fold_batch_norm`", Code(kPrepareWithNormsPipeline)});
   body += Row({"`transpile --mode=freeze`", Code(kFreezePipeline)});
   body += Row({"the same, legacy forms", Code(kLegacyFreezePipeline)});
   body += Row({"`transpile --mode=lower`", Code(kLowerPipeline)});
   body += PassesOf("A transpile", TrainPasses());
+  body += PassesOf("A preparation", PreparePasses());
   body += PassesOf("A freeze, and a test program", FreezePasses());
   body += PassesOf("A lowering", LowerPasses());
   return Page("Passes", body);

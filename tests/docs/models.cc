@@ -14,6 +14,7 @@
 #include "ops/verifier.h"
 #include "proto/file/program_file.h"
 #include "proto/program/program.h"
+#include "tests/docs/integer_shares.h"
 #include "tests/testing/reference_data.h"
 #include "transpiler/report/account.h"
 #include "transpiler/train/quantize_transpiler.h"
@@ -108,7 +109,7 @@ std::vector<ModelRow> TranspileModels() {
   return rows;
 }
 
-std::string ModelsPage(const std::vector<ModelRow>& rows) {
+std::string ModelsPage(const std::vector<ModelRow>& rows, const std::vector<IntegerShare>& shares) {
   std::string page =
       "# Every reference program, transpiled\n\n"
       "Made by `./bazelw run --config=opt //tests/docs:update_models` where the programs are "
@@ -137,13 +138,14 @@ std::string ModelsPage(const std::vector<ModelRow>& rows) {
     milliseconds += row.milliseconds;
   }
   absl::StrAppend(&page, "| ", rows.size(), " programs | ", ops, " | ", quantized, " programs | ",
-                  left_alone, " left alone | ", absl::StrFormat("| %.1f |\n", milliseconds));
-  return page;
+                  left_alone, " left alone | ", absl::StrFormat("| %.1f |\n\n", milliseconds));
+  return absl::StrCat(page, IntegerSharesSection(shares));
 }
 
 std::string WithoutTimes(absl::string_view page) {
   std::vector<std::string> lines = absl::StrSplit(page, '\n');
   for (std::string& line : lines) {
+    if (absl::StartsWith(line, "## ")) break;
     if (!absl::EndsWith(line, " |")) continue;
     line.resize(line.rfind('|', line.size() - 2) + 1);
   }

@@ -1,4 +1,5 @@
-// docs/models.md: what a transpile makes of every reference program.
+// docs/models.md: what a transpile makes of every reference program, and what of it is computed on
+// integers.
 
 #ifndef FIXPOINT_TESTS_DOCS_MODELS_H_
 #define FIXPOINT_TESTS_DOCS_MODELS_H_
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "tests/docs/integer_shares.h"
 
 namespace fixpoint {
 
@@ -23,10 +25,11 @@ struct ModelRow {
 // A row for each program, by the default target. Empty where there is no reference data.
 std::vector<ModelRow> TranspileModels();
 
-// The whole page. Columns of the table end with the time.
-std::string ModelsPage(const std::vector<ModelRow>& rows);
+// The whole page. The columns of its first table end with the time.
+std::string ModelsPage(const std::vector<ModelRow>& rows, const std::vector<IntegerShare>& shares);
 
-// A page without what differs from run to run: the times.
+// A page without what differs from run to run: the times, which end lines before the first heading
+// of a section.
 std::string WithoutTimes(absl::string_view page);
 
 }  // namespace fixpoint

@@ -11,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "tests/docs/example_parameters.h"
 #include "tests/docs/example_programs.h"
+#include "tests/docs/integer_shares.h"
 #include "tests/docs/lists.h"
 #include "tests/docs/models.h"
 #include "tests/testing/reference_data.h"
@@ -26,7 +27,7 @@ int WriteGenerated(const std::string& root, bool models) {
       std::cerr << "no reference data beside this checkout (FIXPOINT_REFERENCE_DATA)\n";
       return 1;
     }
-    files = {{"docs/models.md", ModelsPage(rows)}};
+    files = {{"docs/models.md", ModelsPage(rows, MeasureIntegerShares())}};
   } else {
     files = ListPages();
     for (const auto& made : {ExamplePrograms(), ExampleParameters(root), QuantizerPages(root)}) {

@@ -15,7 +15,9 @@
 #include "transpiler/freeze/test_program.h"
 #include "transpiler/lower/lower.h"
 #include "transpiler/pipeline/pipeline.h"
+#include "transpiler/prepare/prepare.h"
 #include "transpiler/report/lowering_account.h"
+#include "transpiler/train/quantize_transpiler.h"
 
 namespace fixpoint {
 namespace {
@@ -76,6 +78,21 @@ std::vector<std::string> AccountLines(const std::vector<LoweredOp>& ops,
   return lines;
 }
 
+// Prepares a program; undoing that has to give the same bytes again.
+absl::StatusOr<FrozenModel> PrepareAndUndo(const Program& program, const Scope& scope,
+                                           const std::string& pipeline) {
+  PrepareOptions options;
+  options.pipeline = pipeline;
+  ASSIGN_OR_RETURN(PreparedModel prepared, Prepare(program, scope, options));
+  ASSIGN_OR_RETURN(Program undone, Program::Create(prepared.program.Proto()));
+  if (undone.Proto().has_edit_log()) RETURN_IF_ERROR(Untranspile(&undone));
+  if (undone.Proto().SerializeAsString() != program.Proto().SerializeAsString()) {
+    return absl::InternalError("undoing the preparation gives another program");
+  }
+  return FrozenModel{
+      std::move(prepared.program), std::move(prepared.scope), {}, std::move(prepared.notes)};
+}
+
 absl::StatusOr<FrozenModel> Make(const Golden& golden, const Program& program, const Scope& scope) {
   ASSIGN_OR_RETURN(const FreezeOptions options, OptionsOf(golden));
   const std::string mode = golden.Setting("mode");
@@ -87,6 +104,7 @@ absl::StatusOr<FrozenModel> Make(const Golden& golden, const Program& program, c
                        {},
                        AccountLines(lowered.ops, std::move(lowered.notes))};
   }
+  if (mode == "prepare") return PrepareAndUndo(program, scope, golden.Setting("pipeline"));
   if (mode == "passes") return RunPasses(program, scope, golden.Setting("pipeline"), options);
   if (mode != "test") return absl::InvalidArgumentError(absl::StrCat("mode: ", mode, " is none"));
   ASSIGN_OR_RETURN(Program test, MakeTestProgram(program));

@@ -1,6 +1,6 @@
-// Goldens of programs for inference: `mode: test` (MakeTestProgram), `mode: freeze` (Freeze),
-// `mode: lower` (Lower, whose account stands in front of its notes) and `mode: passes` (those that
-// `pipeline` names).
+// Goldens of programs for inference: `mode: test` (MakeTestProgram), `mode: prepare` (Prepare,
+// which is also undone), `mode: freeze` (Freeze), `mode: lower` (Lower, whose account stands in
+// front of its notes) and `mode: passes` (those that `pipeline` names).
 //
 // For freezing, `form`, `feeds`, `fetches` and `allow_dynamic: true` are settings; the section
 // `parameters` has the trained parameters, `parameters become` what is left of them

@@ -131,6 +131,35 @@ TEST_F(TranspileInference, DryRunWritesNothing) {
   EXPECT_THAT(folder_.Files(), ElementsAre("net.params", "net.txt", "params/s", "params/w"));
 }
 
+// A float program, of which one op goes.
+constexpr char kFloatProgram[] = R"(var x f32[-1,2]
+var w f32[2] persistable
+var y f32[-1,2]
+var z f32[-1,2]
+var fetch fetch_list persistable
+elementwise_add(X=x, Y=w) -> (Out=y)
+assign(X=y) -> (Out=z)
+fetch(X=z) -> (Out=fetch) {col=0}
+)";
+
+TEST_F(TranspileInference, PreparesAProgramAndUndoesThat) {
+  folder_.Write("net.txt", kFloatProgram);
+  const BinaryRun run = Run({"--mode=prepare", "--params=params", "--explain"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(run.out,
+            "block 0, op 1 (assign) \"z\": removed by remove_identities\n"
+            "block 0, op 2 (fetch) \"fetch\": changed by remove_identities\n"
+            "remove_identities: assign 1, fetch 1\n"
+            "wrote net.prepared.txt\nwrote params.prepared\n");
+  EXPECT_THAT(folder_.Files(), Contains("params.prepared/w"));
+  const BinaryRun json = Run({"--mode=prepare", "--params=params", "--json", "--dry_run"});
+  EXPECT_EQ(json.exit_code, 0) << json.err;
+  EXPECT_THAT(json.out, HasSubstr("\"pass\": \"remove_identities\""));
+  const BinaryRun nothing =
+      Run({"--mode=prepare", "--params=params", "--stop_after=separate_writes", "--dry_run"});
+  EXPECT_EQ(nothing.out, "nothing to prepare\n");
+}
+
 TEST_F(TranspileInference, HelpTellsTheFlagsOfEachMode) {
   const BinaryRun run = Run({"--help"});
   EXPECT_EQ(run.exit_code, 0);
@@ -138,9 +167,11 @@ TEST_F(TranspileInference, HelpTellsTheFlagsOfEachMode) {
   for (absl::string_view line : absl::StrSplit(run.out, '\n')) {
     if (absl::EndsWith(line, ":")) titles.emplace_back(line);
   }
-  EXPECT_THAT(titles, ElementsAre("What to do:", "Flags of train, test, freeze, lower and undo:",
-                                  "Flags of train, freeze and lower:", "Flags of train:",
-                                  "Flags of train and lower:", "Flags of freeze:", "Examples:"));
+  EXPECT_THAT(titles,
+              ElementsAre("What to do:", "Flags of train, test, prepare, freeze, lower and undo:",
+                          "Flags of train, prepare, freeze and lower:", "Flags of train:",
+                          "Flags of train, prepare and lower:", "Flags of prepare:",
+                          "Flags of freeze:", "Examples:"));
 }
 
 TEST_F(TranspileInference, WhatIsWrongIsToldByExitCode) {
@@ -150,18 +181,22 @@ TEST_F(TranspileInference, WhatIsWrongIsToldByExitCode) {
     std::string error;
   };
   const std::vector<Case> cases = {
-      {{"--mode=deploy", "--json"}, 2, "--mode=deploy; there are train, test, freeze and lower"},
+      {{"--mode=deploy", "--json"},
+       2,
+       "--mode=deploy; there are train, test, prepare, freeze and lower"},
       {{"--mode=freeze", "--startup=s"},
        2,
        "--startup is not a flag of freeze; it is one of train"},
       {{"--mode=test", "--json"},
        2,
-       "--json is not a flag of test; it is one of train, freeze and lower"},
+       "--json is not a flag of test; it is one of train, prepare, freeze and lower"},
       {{"--fetches=y"}, 2, "--fetches is not a flag of train; it is one of freeze"},
       {{"--mode=test", "--params=params"},
        2,
-       "--params is not a flag of test; it is one of train, freeze and lower"},
-      {{"--undo", "--explain"}, 2, "--explain is not a flag of undo; it is one of train and lower"},
+       "--params is not a flag of test; it is one of train, prepare, freeze and lower"},
+      {{"--undo", "--explain"},
+       2,
+       "--explain is not a flag of undo; it is one of train, prepare and lower"},
       {{"--undo", "--mode=freeze"}, 2, "--undo has no modes; leave --mode out"},
       {{"--mode=freeze"}, 2, "--mode=freeze needs the trained parameters"},
       {{"--mode=freeze", "--params=params", "--frozen_form=onnx"},

@@ -8,10 +8,10 @@
 //   softmax(X=x) -> (Out=y)
 //   fetch(X=y) -> (Out=fetch) {col=0}
 //
-// An op stays if its output is persistable; if it or its input is written a second time; if an
-// attribute names it; if the program has its gradient; and if a reader is in a block that has
-// another variable of the input's name. Ops in sub-blocks stay: the op that runs a block may refer
-// to its variables by name.
+// An op stays if its other outputs are read; if its output is persistable; if it or its input is
+// written a second time; if an attribute names it; if the program has its gradient; and if a reader
+// is in a block that has another variable of the input's name. Ops in sub-blocks stay: the op that
+// runs a block may refer to its variables by name.
 
 #include <algorithm>
 #include <memory>
@@ -42,6 +42,7 @@ bool ChangesNothing(const Op& op, Era era) {
     return op.Inputs("ScaleTensor").empty() && attributes->Float("scale") == 1 &&
            attributes->Float("bias") == 0;
   }
+  if (op.type() == "cast") return attributes->Int("in_dtype") == attributes->Int("out_dtype");
   if (op.type() == "dropout") {
     return attributes->Bool("is_test") &&
            attributes->String("dropout_implementation") == "upscale_in_train";
@@ -79,6 +80,10 @@ class RemoveIdentities final : public Pass {
     const Argument* out = op.Output("Out");
     if (x == nullptr || out == nullptr || x->variable() == nullptr || out->variable() == nullptr) {
       return absl::OkStatus();
+    }
+    for (const Argument* other : op.outputs()) {
+      const Value* const value = other->value();
+      if (other != out && value != nullptr && !IsUnread(*value)) return absl::OkStatus();
     }
     const Variable& source = *x->variable();
     const Variable& copy = *out->variable();

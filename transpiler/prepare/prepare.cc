@@ -1,0 +1,91 @@
+#include "transpiler/prepare/prepare.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ops/op_schema.h"
+#include "proto/base/status_macros.h"
+#include "transpiler/pipeline/edit_log.h"
+#include "transpiler/pipeline/marks.h"
+#include "transpiler/pipeline/taken_parameters.h"
+#include "transpiler/prepare/prepare_context.h"
+#include "transpiler/prepare/prepare_passes.h"
+
+namespace fixpoint {
+namespace {
+
+// Error (kFailedPrecondition): it is no float program for inference.
+absl::Status CheckCanBePrepared(const Program& program) {
+  const auto refused = [&program](const auto&... why) {
+    return absl::FailedPreconditionError(absl::StrCat(program.name(), ": ", why...));
+  };
+  if (IsMarked(program)) {
+    return refused("was transpiled already; prepare the float program, and transpile that");
+  }
+  for (const Op& op : program.ops()) {
+    if ((op.role() & (kBackward | kOptimize | kLearningRate)) != 0) {
+      return refused(DescribeInFile(op),
+                     " belongs to training; want a program for inference, as --mode=test makes it");
+    }
+    const QuantOp quant_op = QuantOpOf(op);
+    if (quant_op != QuantOp::kNone && quant_op != QuantOp::kObserve) {
+      return refused(DescribeInFile(op), " quantizes or dequantizes; want a float program");
+    }
+  }
+  return absl::OkStatus();
+}
+
+// What each pass did to the ops of the program that was given.
+std::vector<PreparedOp> OpsOf(const Program& program, const Pipeline& pipeline) {
+  std::vector<const Op*> edited;
+  for (int b = 0; b < program.block_count(); ++b) {
+    std::vector<const Op*> of_block;
+    for (const Op& op : program.block(b).ops()) {
+      if (op.changed()) of_block.push_back(&op);
+    }
+    for (const Op* op : program.block(b).removed_ops()) of_block.push_back(op);
+    std::sort(of_block.begin(), of_block.end(),
+              [](const Op* x, const Op* y) { return x->OriginalIndex() < y->OriginalIndex(); });
+    edited.insert(edited.end(), of_block.begin(), of_block.end());
+  }
+  std::vector<PreparedOp> ops;
+  for (const Pass* pass : pipeline.passes()) {
+    for (const Op* op : edited) {
+      if (!op->EditedBy(pass->name())) continue;
+      const OpDesc original = op->OriginalSlots();
+      std::string output;
+      for (const OpDesc::Var& slot : original.outputs()) {
+        if (output.empty() && slot.arguments_size() > 0) output = slot.arguments(0);
+      }
+      ops.push_back({op->block().index(), op->OriginalIndex(), op->type(), std::move(output),
+                     std::string(pass->name()), op->removed()});
+    }
+  }
+  return ops;
+}
+
+}  // namespace
+
+absl::StatusOr<PreparedModel> Prepare(const Program& program, const Scope& scope,
+                                      const PrepareOptions& options) {
+  RETURN_IF_ERROR(CheckCanBePrepared(program));
+  const QuantizerTable quantizers;
+  const PassTable built_in_passes = PreparePasses();
+  const PassTable& passes = options.passes == nullptr ? built_in_passes : *options.passes;
+  const std::string text = !options.pipeline.empty() ? options.pipeline
+                           : options.fold_batch_norm ? kPrepareWithNormsPipeline
+                                                     : kPreparePipeline;
+  ASSIGN_OR_RETURN(const Pipeline pipeline,
+                   Pipeline::Parse(text, passes, {"trained_parameters", "training_stripped"}));
+  PrepareContext context(quantizers, scope);
+  PreparedModel model{program.Clone(), Scope(), {}, {}};
+  RETURN_IF_ERROR(pipeline.Run(model.program, context, options.pipeline_options));
+  ASSIGN_OR_RETURN(model.scope, TakeParameters(model.program, context.parameters.added, scope));
+  model.ops = OpsOf(model.program, pipeline);
+  if (model.program.edited()) StoreEditLog(&model.program).set_prepares(true);
+  model.notes = std::move(context.notes);
+  return model;
+}
+
+}  // namespace fixpoint

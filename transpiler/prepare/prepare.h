@@ -1,0 +1,73 @@
+// From a float program for inference, as a framework exports it, to one that quantizes well: the
+// same function, with everything that parameters decide in parameters, and without what does
+// nothing.
+
+#ifndef FIXPOINT_TRANSPILER_PREPARE_PREPARE_H_
+#define FIXPOINT_TRANSPILER_PREPARE_PREPARE_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "proto/program/program.h"
+#include "runtime/scope.h"
+#include "transpiler/pipeline/pipeline.h"
+
+namespace fixpoint {
+
+class PassTable;
+
+inline constexpr char kPreparePipeline[] =
+    "separate_writes,fold_constants,inline_shapes,remove_identities,inline_scalars,flatten_biases,"
+    "remove_dead_variables";
+// The same with batch norms in weights, for who needs weights with one scale, or moves scales
+// between layers.
+inline constexpr char kPrepareWithNormsPipeline[] =
+    "separate_writes,fold_constants,inline_shapes,remove_identities,inline_scalars,flatten_biases,"
+    "fold_batch_norm,remove_dead_variables";
+
+struct PrepareOptions {
+  // Whether batch norms are folded into weights, which rounds floats in another way.
+  bool fold_batch_norm = false;
+  // A user's own passes, null: the built-in ones; and the passes to run, empty: one of the above.
+  const PassTable* passes = nullptr;
+  std::string pipeline;
+  PipelineOptions pipeline_options;
+};
+
+// What a pass did to an op of the given program.
+struct PreparedOp {
+  int block;
+  int op;  // its index in the given program
+  std::string type;
+  std::string output;  // the first one; "" for an op without
+  std::string pass;
+  bool removed;  // or else changed
+};
+
+struct PreparedModel {
+  Program program;
+  Scope scope;                  // the program's parameters, and nothing else
+  std::vector<PreparedOp> ops;  // in the order of the pipeline, then of the program
+  std::vector<std::string> notes;
+};
+
+// Prepares a float program for inference with its parameters; neither is changed. The result has an
+// edit log: Untranspile restores the given program, of which the given parameters are. Transpile
+// quantizes it like any other, and undoing that leads back to it. Without `fold_batch_norm` it
+// computes the same to the bit, in the reference interpreter, but for inline_scalars, after which a
+// -0 may be 0. Linear in the program and in the parameters, and in the time
+// that the interpreter takes for what is constant.
+//
+// Errors name the op and the variable:
+//   kFailedPrecondition  an op belongs to training; one quantizes or dequantizes; the program was
+//                        rewritten by Transpile
+//   kInvalidArgument     those of Pipeline::Parse; the program is wrong, and an edit ran into it
+//   kNotFound            the scope lacks a parameter
+//   kInternal            a pass failed
+absl::StatusOr<PreparedModel> Prepare(const Program& program, const Scope& scope,
+                                      const PrepareOptions& options = {});
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TRANSPILER_PREPARE_PREPARE_H_

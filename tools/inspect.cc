@@ -1,6 +1,6 @@
 // inspect: shows what a program holds, as counts, text or a graph; what is wrong with it; how it
 // differs from another one; what its inference will cost; and converts it to another form. Shows,
-// merges and compares profiles of ranges.
+// merges and compares profiles of ranges. Shows what parameter files hold.
 
 #include <gflags/gflags.h>
 
@@ -34,6 +34,7 @@
 #include "tools/json.h"
 #include "tools/mode_flags.h"
 #include "tools/network_ends.h"
+#include "tools/params_command.h"
 #include "tools/profile_command.h"
 #include "tools/program_stats.h"
 #include "tools/verify_json.h"
@@ -271,22 +272,28 @@ absl::StatusOr<ExitCode> Profile(const Paths& paths) {
 // Of a subcommand that checks itself how many files it takes.
 constexpr size_t kAnyCount = std::numeric_limits<size_t>::max();
 
+absl::StatusOr<ExitCode> Params(const Paths& paths) {
+  return RunParamsCommand({paths[0], paths.size() == 2 ? paths[1] : "", FLAGS_json});
+}
+
 struct Subcommand {
   std::string name;
   std::string arguments;
   std::string purpose;
-  size_t path_count;
+  size_t least_paths;
+  size_t most_paths;
   std::vector<std::string> flags;
   absl::StatusOr<ExitCode> (*run)(const Paths& paths);
 };
 
 std::vector<Subcommand> Subcommands() {
   return {
-      {"stats", "PROGRAM", "counts of what it holds", 1, {"json"}, &Stats},
-      {"text", "PROGRAM", "the program, an op a line", 1, {"debug_attributes"}, &Text},
+      {"stats", "PROGRAM", "counts of what it holds", 1, 1, {"json"}, &Stats},
+      {"text", "PROGRAM", "the program, an op a line", 1, 1, {"debug_attributes"}, &Text},
       {"verify",
        "PROGRAM",
        "what is wrong with it; exits with 1 if it has errors",
+       1,
        1,
        {"startup", "json"},
        &Verify},
@@ -294,22 +301,32 @@ std::vector<Subcommand> Subcommands() {
        "A B",
        "what is different; exits with 1 if anything is",
        2,
+       2,
        {"ignore_names", "strict", "debug_attributes", "json"},
        &Diff},
-      {"dot", "PROGRAM", "a graph for Graphviz", 1, {"backward", "optimizer"}, &Dot},
-      {"convert", "PROGRAM", "the same program in another form", 1, {"output", "to"}, &Convert},
+      {"dot", "PROGRAM", "a graph for Graphviz", 1, 1, {"backward", "optimizer"}, &Dot},
+      {"convert", "PROGRAM", "the same program in another form", 1, 1, {"output", "to"}, &Convert},
       {"cost",
        "PROGRAM",
        "what its inference will take, in float and on integers",
+       1,
        1,
        {"batch_size", "data", "shapes", "fetches", "target", "config", "json"},
        &Cost},
       {"profile",
        "FILE...",
        "ranges and what they clip; merged or compared",
+       0,
        kAnyCount,
        {"bits", "merge", "diff", "output", "json"},
        &Profile},
+      {"params",
+       "FILE [PROGRAM]",
+       "what a parameter file or a folder of them holds",
+       1,
+       2,
+       {"json"},
+       &Params},
   };
 }
 
@@ -329,7 +346,7 @@ ToolHelp Help() {
     const std::string command =
         absl::StrCat("inspect ", subcommand.name, " ", subcommand.arguments);
     help.usage.push_back(
-        absl::StrCat(command, std::string(24 - command.size(), ' '), " ", subcommand.purpose));
+        absl::StrCat(command, std::string(30 - command.size(), ' '), " ", subcommand.purpose));
   }
   help.flag_groups = FlagGroupsOf(Modes());
   return help;
@@ -353,7 +370,7 @@ absl::StatusOr<ExitCode> Run(const CommandLine& line) {
   }
   RETURN_IF_ERROR(CheckFlagsOfMode(name, Modes(), line.flags));
   const Paths paths(line.arguments.begin() + 1, line.arguments.end());
-  if (chosen->path_count != kAnyCount && paths.size() != chosen->path_count) {
+  if (paths.size() < chosen->least_paths || paths.size() > chosen->most_paths) {
     return UsageError(absl::StrCat(name, " takes ", chosen->arguments, ", and was given ",
                                    paths.size(), paths.size() == 1 ? " file" : " files"));
   }

@@ -370,7 +370,8 @@ TEST_F(Inspect, WrongCommandLinesEndWithTwo) {
     std::vector<std::string> arguments;
     std::string message;
   } kCases[] = {
-      {{}, "a subcommand is missing: stats, text, verify, diff, dot, convert, cost or profile"},
+      {{},
+       "a subcommand is missing: stats, text, verify, diff, dot, convert, cost, profile or params"},
       {{"sats", "x"}, "unknown subcommand sats; did you mean stats?"},
       {{"quantize", "x"}, "unknown subcommand quantize"},
       {{"stats"}, "stats takes PROGRAM, and was given 0 files"},
@@ -381,7 +382,7 @@ TEST_F(Inspect, WrongCommandLinesEndWithTwo) {
        "verify: only one of the two programs can be standard input"},
       {{"text", "--strict", "x"}, "--strict is not a flag of text; it is one of diff"},
       {{"dot", "--json", "x"},
-       "--json is not a flag of dot; it is one of stats, verify, diff, cost and profile"},
+       "--json is not a flag of dot; it is one of stats, verify, diff, cost, profile and params"},
       {{"diff", "--stritc", "x", "y"}, "unknown flag --stritc; did you mean --strict?"},
       {{"stats", "--json=2", "x"}, "--json=2: want true or false"},
   };

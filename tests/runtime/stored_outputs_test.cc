@@ -137,7 +137,9 @@ std::vector<Network> Networks() {
                   "inference.pdmodel", "inference.pdiparams"},
        }) {
     for (const auto& [form, output] : {std::pair("qat_inference/", "qat_test_output.npy"),
-                                       std::pair("frozen_inference/", "frozen_output.npy")}) {
+                                       std::pair("frozen_inference/", "frozen_output.npy"),
+                                       // The same codes, stored as INT8.
+                                       std::pair("int8_inference/", "frozen_output.npy")}) {
       networks.push_back({absl::StrCat("generated/", frozen.folder),
                           absl::StrCat(form, frozen.program),
                           absl::StrCat(form, frozen.parameters),

@@ -10,6 +10,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "runtime/npy.h"
+#include "runtime/tensor.h"
 #include "tests/testing/run_binary.h"
 #include "tests/testing/temporary_folder.h"
 
@@ -97,6 +99,44 @@ TEST_F(TranspileInference, WhatFollowsADotOfAFoldersNameIsNoExtension) {
     const BinaryRun run = Run({"--mode=freeze", params});
     EXPECT_EQ(run.exit_code, 0) << run.err;
     EXPECT_THAT(run.out, HasSubstr("wrote models/v1.2.frozen\n"));
+  }
+}
+
+// The codes of its weights are stored as INT8, and multiplied as the numbers that they are.
+TEST_F(TranspileInference, LegacyInt8ComputesWhatLegacyDoes) {
+  folder_.Write("net.txt", R"(var x f32[-1,2]
+var s f32[1] persistable
+var x.d f32[-1,2]
+var w f32[2,2] persistable
+var w.d f32[2,2]
+var w.s f32[1]
+var y f32[-1,2]
+var fetch fetch_list persistable
+fake_quantize_dequantize_moving_average_abs_max(X=x, InScale=s) -> (Out=x.d, OutScale=s) {bit_length=8, is_test=false}
+fake_quantize_dequantize_abs_max(X=w) -> (Out=w.d, OutScale=w.s) {bit_length=8}
+mul(X=x.d, Y=w.d) -> (Out=y) {x_num_col_dims=1, y_num_col_dims=1}
+fetch(X=y) -> (Out=fetch) {col=0}
+)");
+  folder_.Write("params/w", std::string(16, '\0') +
+                                std::string("\x06\0\0\0\x08\x05\x10\x02\x10\x02", 10) + kTwo +
+                                kMinusOne + kMinusOne + kTwo);
+  folder_.Write("x.npy", *NpyBytes(Tensor::FromValues<float>({2, 2}, {1, -0.7f, 1.9f, 0.3f})));
+  for (const std::string form : {"legacy", "legacy_int8"}) {
+    const BinaryRun run = Run({"--mode=freeze", "--params=params", "--frozen_form=" + form,
+                               "--output=" + form + ".txt", "--params_output=" + form});
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+  }
+  EXPECT_LT(folder_.Read("legacy_int8/w.int8").size(), folder_.Read("legacy/w").size());
+  RunBinaryOptions options;
+  options.callers_directory = folder_.Path();
+  for (const std::string backend : {"onednn", "reference"}) {
+    const BinaryRun run =
+        RunBinary("tools/infer",
+                  {"legacy_int8.txt", "--params=legacy_int8", "--compare=legacy.txt",
+                   "--compare_params=legacy", "--feeds=x=x.npy", "--backend=" + backend},
+                  options);
+    EXPECT_EQ(run.exit_code, 0) << run.err << run.out;
+    EXPECT_THAT(run.out, HasSubstr("\ny "));
   }
 }
 

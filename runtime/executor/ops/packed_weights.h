@@ -1,22 +1,60 @@
-// The step that packs weights for a kernel. If the weights are constants (constants.h) it runs
-// once.
+// The steps that make of weights what a kernel of floats takes. If the weights are constants
+// (constants.h) they run once.
 
 #ifndef FIXPOINT_RUNTIME_EXECUTOR_OPS_PACKED_WEIGHTS_H_
 #define FIXPOINT_RUNTIME_EXECUTOR_OPS_PACKED_WEIGHTS_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "proto/base/status_macros.h"
 #include "runtime/executor/op_planner.h"
 #include "runtime/kernels/packing.h"
+#include "runtime/tensor.h"
 
 namespace fixpoint::executor {
 
-// Adds the step, which calls pack(run, packed), and returns what it writes. T is the type of the
-// weights.
+// Adds the step that makes floats of the codes in a slot, and returns what it writes.
+template <typename Code>
+absl::StatusOr<Buffer> ReadCodesAsFloats(OpPlanner& op, absl::string_view slot) {
+  ASSIGN_OR_RETURN(const Buffer codes, op.Read(slot, DataTypeOf<Code>()));
+  const Buffer floats = op.Scratch(slot, VarType::FP32, codes.size);
+  op.AddStep({{codes},
+              {floats},
+              [=](const StepContext& run) {
+                const auto from = run.Of<Code>(codes);
+                std::copy(from.begin(), from.end(), run.Floats(floats).begin());
+                return absl::OkStatus();
+              },
+              "",
+              0,
+              absl::StrCat("floats of ", slot)});
+  return floats;
+}
+
+// The floats of an operand. Codes that are stored as integers (FrozenForm::kLegacyInt8) are the
+// numbers that the product computes with. Error: that of OpPlanner::Read.
+inline absl::StatusOr<Buffer> ReadOperandFloats(OpPlanner& op, absl::string_view slot) {
+  switch (op.InputType(slot).dtype) {
+    case VarType::INT8:
+      return ReadCodesAsFloats<int8_t>(op, slot);
+    case VarType::INT16:
+      return ReadCodesAsFloats<int16_t>(op, slot);
+    default:
+      return op.ReadFloats(slot);
+  }
+}
+
+// Adds the step that packs weights, which calls pack(run, packed), and returns what it writes. T is
+// the type of the weights.
 template <typename T, typename Pack>
 Buffer AddPacking(OpPlanner& op, const std::shared_ptr<kernels::PacksWeights<T>>& kernel,
                   std::vector<Buffer> reads, Pack pack) {

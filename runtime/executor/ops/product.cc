@@ -105,7 +105,7 @@ int64_t OperationsOf(const ProductShape& shape) { return 2 * shape.out_size() * 
 // An operand, with the step that repeats it where the other has more matrices.
 absl::StatusOr<Buffer> ReadOperand(OpPlanner& op, absl::string_view slot,
                                    const std::optional<Repetition>& repetition) {
-  ASSIGN_OR_RETURN(const Buffer read, op.ReadFloats(slot));
+  ASSIGN_OR_RETURN(const Buffer read, ReadOperandFloats(op, slot));
   if (!repetition) return read;
   kernels::StridedLayout from = kernels::RowMajorLayout(repetition->own);
   for (size_t i = 0; i < from.strides.size(); ++i) {
@@ -169,7 +169,7 @@ absl::Status PlanFc(OpPlanner& op) {
   if (is_planned) return absl::OkStatus();
   ASSIGN_OR_RETURN(const OwnStages own, ReadOwnStages(op, output, /*adds_bias=*/true));
   ASSIGN_OR_RETURN(const Buffer input, op.ReadFloats("Input"));
-  ASSIGN_OR_RETURN(const Buffer w, op.ReadFloats("W"));
+  ASSIGN_OR_RETURN(const Buffer w, ReadOperandFloats(op, "W"));
   return AddForwardProduct(op, shape, input, w, output, own, FindOpsAfter(op, output, own));
 }
 

@@ -276,5 +276,29 @@ TEST(QuantizedConvolution, OfAValueWithItself) {
             "");
 }
 
+// As the reference's convert_to_int8 leaves a program: the op after the product knows the range.
+TEST(Products, ComputeWithTheNumbersOfCodesThatAreStoredAsIntegers) {
+  const std::string images = Drawn("x", {2, 2, 3, 3}) + "w i8[2,2,2,2] 127 -127 5 0 64 -1 100 3 " +
+                             "-128 1 2 -3 4 5 -6 7\n";
+  for (const std::string type : {"conv2d", "conv2d_transpose"}) {
+    EXPECT_EQ(OpDifferences("program version=2006002\nblock 0 {\n" + type +
+                                "(Input=x, Filter=w) -> (Output=y)\n}",
+                            images),
+              "")
+        << type;
+  }
+  const std::string matrices = Drawn("x", {2, 4}) + "w i8[4,2] 127 -127 5 0 64 -1 -128 3\n";
+  for (const std::string op : {"mul(X=x, Y=w)", "matmul(X=x, Y=w)", "matmul_v2(X=x, Y=w)"}) {
+    EXPECT_EQ(
+        OpDifferences("program version=2006002\nblock 0 {\n" + op + " -> (Out=y)\n}", matrices), "")
+        << op;
+  }
+  for (const std::string& stored : {matrices, Drawn("x", {2, 2}) + "w i16[2,2] 255 -256 300 1\n"}) {
+    EXPECT_EQ(
+        OpDifferences("program version=2006002\nblock 0 {\nfc(Input=x, W=w) -> (Out=y)\n}", stored),
+        "");
+  }
+}
+
 }  // namespace
 }  // namespace fixpoint::executor

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 
 namespace fixpoint {
 
@@ -19,8 +20,9 @@ class LoopBound {
  public:
   explicit LoopBound(int64_t max_iterations) : max_iterations_(max_iterations) {}
 
-  // Error (kFailedPrecondition): this is one more than allowed.
-  absl::Status BeginIteration() {
+  // `condition`: the variable that the loop goes on by. Error (kFailedPrecondition): this is one
+  // more than allowed.
+  absl::Status BeginIteration(absl::string_view condition) {
     if (iterations_ < max_iterations_) {
       ++iterations_;
       return absl::OkStatus();
@@ -28,7 +30,8 @@ class LoopBound {
     return absl::FailedPreconditionError(
         absl::StrCat("the loops of this run have gone round ", max_iterations_,
                      " times, the most that --max_iterations (max_iterations in C++) allows; want "
-                     "a condition that becomes false, or a higher bound"));
+                     "the condition \"",
+                     condition, "\" to become false, or a higher bound"));
   }
 
  private:

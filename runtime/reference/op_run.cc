@@ -129,6 +129,10 @@ absl::Status OpRun::RunBlock(const Block& block) {
   return runner_.RunBlock(block, &frame);
 }
 
+absl::Status OpRun::BeginIteration(absl::string_view condition_slot) {
+  return runner_.loops().BeginIteration(op_.Input(condition_slot)->name());
+}
+
 bool OpRun::HasOutput(absl::string_view slot, int index) const {
   const auto arguments = op_.Outputs(slot);
   return index < static_cast<int>(arguments.size()) && arguments[index]->variable() != nullptr;

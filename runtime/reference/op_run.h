@@ -88,8 +88,8 @@ class OpRun {
   absl::Span<const Block* const> sub_blocks() const;
   // Runs a block of the op once, its variables in a frame of their own.
   absl::Status RunBlock(const Block& block);
-  // Counts an iteration of a loop. Error: there were too many.
-  absl::Status BeginIteration() { return runner_.loops().BeginIteration(); }
+  // Counts an iteration of a loop that goes on by the input of a slot. Error: there were too many.
+  absl::Status BeginIteration(absl::string_view condition_slot);
 
   // Whether anything reads output `index` of a slot.
   bool HasOutput(absl::string_view slot, int index = 0) const;

@@ -147,7 +147,7 @@ block 1 parent=0 {
     EXPECT_EQ(status, absl::FailedPreconditionError(absl::StrCat(
                           "block 0, op 0 (while): the loops of this run have gone round ", bound,
                           " times, the most that --max_iterations (max_iterations in C++) allows; "
-                          "want a condition that becomes false, or a higher bound")));
+                          "want the condition \"c\" to become false, or a higher bound")));
   }
 }
 

@@ -169,10 +169,11 @@ absl::Status PlanWhile(OpPlanner& op) {
   for (size_t i = 0; i < crossing.written.size(); ++i) {
     if (crossing.written[i].before == &op.InputValue("Condition")) condition = planned->kept[i];
   }
-  AddBlockStep(op, planned, condition, [=](const StepContext& run) {
+  const std::string& name = op.InputValue("Condition").variable().name();
+  AddBlockStep(op, planned, condition, [=, name = name](const StepContext& run) {
     planned->Begin(run);
     while (run.Of<bool>(condition)[0]) {
-      RETURN_IF_ERROR(run.state().loops->BeginIteration());
+      RETURN_IF_ERROR(run.state().loops->BeginIteration(name));
       RETURN_IF_ERROR(planned->Run(run));
     }
     return absl::OkStatus();

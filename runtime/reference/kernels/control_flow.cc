@@ -30,7 +30,7 @@ absl::Status While(OpRun& op) {
   for (;;) {
     ASSIGN_OR_RETURN(const bool goes_on, Holds(op, "Condition"));
     if (!goes_on) return absl::OkStatus();
-    RETURN_IF_ERROR(op.BeginIteration());
+    RETURN_IF_ERROR(op.BeginIteration("Condition"));
     RETURN_IF_ERROR(op.RunBlock(*block));
   }
 }

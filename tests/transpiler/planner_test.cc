@@ -356,6 +356,31 @@ TEST(Planner, RefusesARuleAboutWhatIsNeverQuantized) {
   }
 }
 
+TEST(Planner, SaysWhereNothingIsObserved) {
+  const auto notes_of = [](const std::string& program, const std::string& config) {
+    Program parsed = ParsedProgram(program);
+    TranspileOptions options;
+    options.config = Config(absl::StrCat("observe_outputs: true ", config));
+    const absl::StatusOr<TranspileResult> result = Transpile(&parsed, options);
+    EXPECT_TRUE(result.ok()) << result.status();
+    return result.ok() ? result->notes : std::vector<std::string>();
+  };
+  const auto about = [](const std::string& why) {
+    return testing::Contains(absl::StrCat("observe_outputs: ", why));
+  };
+  EXPECT_THAT(notes_of(kReluAndReaders, ""),
+              testing::Not(testing::Contains(testing::HasSubstr("observe_outputs"))));
+  EXPECT_THAT(notes_of(kReluAndReaders, "target: 'tensorrt_int8'"),
+              about("target tensorrt_int8 observes no outputs"));
+  EXPECT_THAT(notes_of(kReluAndReaders,
+                       "rules { op_type: 'mul' slot: 'Out' skip: true } rules { op_type: 'relu' "
+                       "skip: true } rules { op_type: 'tanh' skip: true }"),
+              about("nothing is observed: of the outputs that target paddle_2_6 lists, each is "
+                    "skipped by a rule or cannot be quantized"));
+  EXPECT_THAT(notes_of("var x f32[-1,4]\nvar y f32[-1,4]\nsin(X=x) -> (Out=y)\n", ""),
+              about("the program has no op whose outputs target paddle_2_6 observes"));
+}
+
 TEST(Planner, NamesTheQuantizersThatThereAreForOneThatIsNot) {
   std::string known;
   const QuantizerTable quantizers;

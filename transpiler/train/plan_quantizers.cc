@@ -8,11 +8,13 @@
 //   sites { value { variable: "w" } readers { type: "conv2d" slot: "Filter" } role: WEIGHT }
 //   decisions { op: 0 type: "conv2d" quantized: true reason: "by_target" }
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "ops/quantizer.h"
@@ -45,6 +47,7 @@ class PlanQuantizers final : public StagePass<TrainContext> {
       ASSIGN_OR_RETURN(context.plan, MakePlan(program, context.config, context.target,
                                               context.quantizers, context.names.config));
     }
+    if (context.config.observe_outputs()) NoteNothingObserved(program, context);
     if (context.plan.is_inference) {
       context.notes.push_back("the program has no backward op: it is rewritten for inference");
     }
@@ -58,6 +61,34 @@ class PlanQuantizers final : public StagePass<TrainContext> {
   }
 
  private:
+  // A target whose entry says so quantizes the outputs, which finds their ranges too.
+  static void NoteNothingObserved(const Program& program, TrainContext& context) {
+    const Target& target = context.target;
+    absl::flat_hash_set<absl::string_view> listed;
+    absl::flat_hash_set<absl::string_view> quantized;
+    for (const Target::ObservedOutputs& outputs : target.outputs()) {
+      auto& types = outputs.quantize() ? quantized : listed;
+      types.insert(outputs.types().begin(), outputs.types().end());
+    }
+    listed.insert(quantized.begin(), quantized.end());
+    const std::vector<Site>& sites = context.plan.sites;
+    const bool is_any_found = std::any_of(sites.begin(), sites.end(), [&](const Site& site) {
+      const Op* op = site.value->op();
+      return site.observe || (op != nullptr && quantized.contains(op->type()));
+    });
+    if (is_any_found) return;
+    const bool is_any_there = std::any_of(program.ops().begin(), program.ops().end(),
+                                          [&](const Op& op) { return listed.contains(op.type()); });
+    context.notes.push_back(absl::StrCat(
+        "observe_outputs: ",
+        listed.empty() ? absl::StrCat("target ", target.name(), " observes no outputs")
+        : is_any_there
+            ? absl::StrCat("nothing is observed: of the outputs that target ", target.name(),
+                           " lists, each is skipped by a rule or cannot be quantized")
+            : absl::StrCat("the program has no op whose outputs target ", target.name(),
+                           " observes")));
+  }
+
   // Nothing trains the ranges of a program for inference.
   static void NoteMissingRanges(TrainContext& context) {
     int count = 0;

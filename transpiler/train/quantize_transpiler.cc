@@ -290,10 +290,6 @@ absl::StatusOr<TranspileResult> Transpile(Program* program, const TranspileOptio
   if (std::string note = OwnOpsNote(result.plan, target, quantizers); !note.empty()) {
     result.notes.push_back(std::move(note));
   }
-  if (options.config.observe_outputs() && target.outputs().empty()) {
-    result.notes.push_back(
-        absl::StrCat("observe_outputs: target ", target.name(), " observes no outputs"));
-  }
   for (std::string& note : context.notes) result.notes.push_back(std::move(note));
   const std::string& last = options.pipeline_options.stop_after;
   if (!last.empty() && pipeline.passes().back()->name() != last) {

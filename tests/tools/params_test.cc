@@ -56,9 +56,9 @@ TEST_F(InspectParams, NamesTheTensorsOfACombinedFileByItsProgram) {
   EXPECT_EQ(run.out,
             "all: 2 tensors, 14 bytes\n"
             "\n"
-            "name  type          smallest       largest          mean  first elements\n"
-            "fc.b  f32[2]               1             2           1.5  1 2\n"
-            "fc.w  i8[2,3]             -3             3             0  1 2 3 -3 ...\n");
+            "name  type         smallest       largest          mean  first elements\n"
+            "fc.b  f32[2]              1             2           1.5  1 2\n"
+            "fc.w  i8[2,3]            -3             3             0  1 2 3 -3 ...\n");
 }
 
 TEST_F(InspectParams, SaysThatNothingNamesTheTensorsOfACombinedFile) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <functional>
+#include <initializer_list>
 #include <limits>
 #include <optional>
 #include <type_traits>
@@ -22,6 +23,7 @@
 #include "ops/quant_math.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/attributes.h"
+#include "proto/program/feeds_and_fetches.h"
 #include "runtime/fetching_runs.h"
 #include "runtime/kept_state.h"
 
@@ -113,6 +115,26 @@ std::vector<ComparedVariable> WrittenVariables(const Program& program) {
     if (WritesCodes(*tensor.op)) variable.unit = DifferenceUnit::kSteps;
   }
   return written;
+}
+
+// Adds what ops of block 0 of any of the programs write that is no tensor of one run.
+void AddNeverCompared(std::initializer_list<const Program*> programs,
+                      std::vector<VariableLeftOut>* left_out) {
+  absl::flat_hash_set<absl::string_view> seen;
+  for (const Program* program : programs) {
+    for (const Op& op : program->block(0).ops()) {
+      if (IsFeedOrFetch(op)) continue;
+      for (const Argument* output : op.outputs()) {
+        const Variable* variable = output->variable();
+        if (variable == nullptr || variable->desc() == nullptr) continue;
+        const bool is_tensor = variable->desc()->type().type() == VarType::LOD_TENSOR;
+        if (is_tensor && !variable->persistable()) continue;
+        if (!seen.insert(variable->name()).second) continue;
+        left_out->push_back({variable->name(), variable->persistable() ? WhyLeftOut::kPersistable
+                                                                       : WhyLeftOut::kNoTensor});
+      }
+    }
+  }
 }
 
 absl::StatusOr<std::vector<Tensor>> RunOn(const RunnableProgram& runnable,
@@ -323,12 +345,22 @@ absl::Status CompareTensors(const Tensor& tensor, const Tensor& other, int64_t r
 
 absl::StatusOr<Comparison> Comparison::Create(const RunnableProgram& program,
                                               const RunnableProgram& other) {
+  const std::vector<WrittenTensor> written_by_other = WrittenTensors(*other.program);
   absl::flat_hash_set<std::string> others;
-  for (const WrittenTensor& tensor : WrittenTensors(*other.program)) others.insert(tensor.name);
+  for (const WrittenTensor& tensor : written_by_other) others.insert(tensor.name);
   std::vector<ComparedVariable> variables;
+  std::vector<VariableLeftOut> left_out;
   for (ComparedVariable& variable : WrittenVariables(*program.program)) {
-    if (others.contains(variable.name)) variables.push_back(std::move(variable));
+    if (others.erase(variable.name) > 0) {
+      variables.push_back(std::move(variable));
+    } else {
+      left_out.push_back({std::move(variable.name), WhyLeftOut::kOnlyInProgram});
+    }
   }
+  for (const WrittenTensor& tensor : written_by_other) {
+    if (others.contains(tensor.name)) left_out.push_back({tensor.name, WhyLeftOut::kOnlyInOther});
+  }
+  AddNeverCompared({program.program, other.program}, &left_out);
   if (variables.empty()) {
     return absl::FailedPreconditionError(
         absl::StrCat("no tensor is written under the same name in ", program.program->name(),
@@ -336,7 +368,7 @@ absl::StatusOr<Comparison> Comparison::Create(const RunnableProgram& program,
   }
   const std::vector<std::string> names = NamesOf(variables);
   return Comparison({program, RunsOf(program, names)}, {other, RunsOf(other, names)},
-                    std::move(variables));
+                    std::move(variables), std::move(left_out));
 }
 
 absl::StatusOr<std::vector<Tensor>> Comparison::TensorsToGive(const Tensors& others) const {

@@ -55,6 +55,19 @@ struct ComparedVariable {
   double SignalToNoise() const;
 };
 
+// Why a variable that an op of block 0 writes is not compared.
+enum class WhyLeftOut {
+  kOnlyInProgram,  // no op of the other program writes it
+  kOnlyInOther,    // no op of the first program does
+  kPersistable,
+  kNoTensor,
+};
+
+struct VariableLeftOut {
+  std::string name;
+  WhyLeftOut why;
+};
+
 // Adds the elements of two tensors to what is known about a variable. `run` is the run to record
 // for a first difference. Errors (kInvalidArgument): the dimensions differ, or the types differ and
 // are not INT8 or UINT8 (codes) against FP32; (kUnimplemented): types other than BOOL, integers,
@@ -92,6 +105,8 @@ class Comparison {
   absl::Status Run(absl::Span<const Feed> feeds);
 
   const std::vector<ComparedVariable>& variables() const { return variables_; }
+  // All others that ops of block 0 write, each once.
+  const std::vector<VariableLeftOut>& left_out() const { return left_out_; }
   int64_t elements() const { return SumOf(&ComparedVariable::elements); }
   int64_t different() const { return SumOf(&ComparedVariable::different); }
   int64_t ties() const { return SumOf(&ComparedVariable::ties); }
@@ -105,8 +120,12 @@ class Comparison {
     std::vector<int> runs;  // the run in which each variable is fetched
   };
 
-  Comparison(Side program, Side other, std::vector<ComparedVariable> variables)
-      : program_(std::move(program)), other_(std::move(other)), variables_(std::move(variables)) {}
+  Comparison(Side program, Side other, std::vector<ComparedVariable> variables,
+             std::vector<VariableLeftOut> left_out)
+      : program_(std::move(program)),
+        other_(std::move(other)),
+        variables_(std::move(variables)),
+        left_out_(std::move(left_out)) {}
 
   // Over all variables.
   int64_t SumOf(int64_t ComparedVariable::*count) const;
@@ -117,6 +136,7 @@ class Comparison {
   Side program_;
   Side other_;
   std::vector<ComparedVariable> variables_;
+  std::vector<VariableLeftOut> left_out_;
   int64_t runs_ = 0;
 };
 

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "proto/base/status_macros.h"
+#include "proto/program/feeds_and_fetches.h"
 #include "proto/program/program.h"
 #include "runtime/backend.h"
 #include "runtime/peak_memory.h"
@@ -95,8 +96,9 @@ absl::StatusOr<Inputs> MakeInputs(const BenchCommand& command, const Program& pr
                                   const std::vector<std::string>& names) {
   std::vector<Tensor> inputs;
   ASSIGN_OR_RETURN(FirstBatch batch, LoadFirstBatch(command, program));
+  const std::vector<std::string> fed = NamesOf(FedVariables(program));
   for (const NamedFile& feed : command.feeds) {
-    if (std::find(names.begin(), names.end(), feed.name) != names.end()) continue;
+    if (std::find(fed.begin(), fed.end(), feed.name) != fed.end()) continue;
     return UsageError(
         absl::StrCat("--feeds: ", command.program, " is not fed \"", feed.name, "\""));
   }
@@ -177,8 +179,9 @@ absl::StatusOr<ExitCode> RunBenchCommand(const BenchCommand& command) {
   options.threads = command.threads;
   options.max_iterations = command.max_iterations;
   options.profile = command.profile;
-  ASSIGN_OR_RETURN(const NetworkEnds ends, FindNetworkEnds(named.program, command.program,
-                                                           command.variables, "--scores=NAME"));
+  ASSIGN_OR_RETURN(const NetworkEnds ends,
+                   FindNetworkEnds(named.program, command.program, command.fetches,
+                                   command.variables, "--fetches=NAME"));
   options.inputs = ends.inputs;
   options.outputs = ends.outputs;
   const Clock::time_point before_inputs = Clock::now();

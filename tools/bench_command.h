@@ -25,7 +25,8 @@ struct BenchCommand {
   // zeros where they are integers.
   std::vector<NamedFile> feeds;
   std::optional<DataSource> data;
-  NetworkVariables variables;  // if the program fetches nothing; "": found
+  std::vector<std::string> fetches;  // none: what the program fetches, or the scores
+  NetworkVariables variables;        // if the program fetches nothing; "": found
   int64_t batch_size = 0;
 
   double seconds = 0;

@@ -200,8 +200,8 @@ class Calibration {
 // For what ops run: the program's fetches, or the scores.
 absl::StatusOr<std::vector<std::string>> OutputsOf(const CalibrationCommand& command,
                                                    const Program& program) {
-  ASSIGN_OR_RETURN(NetworkEnds ends,
-                   FindNetworkEnds(program, command.program, command.variables, "--scores=NAME"));
+  ASSIGN_OR_RETURN(NetworkEnds ends, FindNetworkEnds(program, command.program, {},
+                                                     command.variables, "--scores=NAME"));
   return std::move(ends.outputs);
 }
 

@@ -136,9 +136,9 @@ absl::Status CompareOnData(const ComparisonCommand& command, const Model& model,
                                          InputsOf(*command.data)));
   NetworkVariables named;
   named.images = variables.images;
-  const absl::StatusOr<NetworkVariables> others =
-      FindNetworkVariables(other.program(), named, InputsOf(*command.data));
-  if (!others.ok()) return InFile(other.path(), others.status());
+  ASSIGN_OR_RETURN(
+      const NetworkVariables others,
+      FindVariablesForFlags(other.program(), other.path(), named, InputsOf(*command.data)));
 
   ASSIGN_OR_RETURN(const std::unique_ptr<SampleSet> set, OpenData(*command.data, DataPart::kTest));
   BatchOptions options;
@@ -147,7 +147,7 @@ absl::Status CompareOnData(const ComparisonCommand& command, const Model& model,
   ASSIGN_OR_RETURN(FedBatches batches,
                    FedBatches::Create(model.program(), set.get(), variables, options));
   ASSIGN_OR_RETURN(FedBatches other_batches,
-                   FedBatches::Create(other.program(), set.get(), *others, options));
+                   FedBatches::Create(other.program(), set.get(), others, options));
   const int64_t count = std::min(command.batches, batches.batcher().BatchesPerEpoch());
   for (int64_t i = 0; i < count; ++i) {
     ASSIGN_OR_RETURN(const Batch batch, batches.batcher().Next());
@@ -175,7 +175,7 @@ absl::StatusOr<ExitCode> RunComparisonCommand(const ComparisonCommand& command) 
                                : CompareOnArrays(command, *model, *other, &comparison));
   RETURN_IF_ERROR(WriteReport(command.json
                                   ? ComparisonJson(model->path(), other->path(), comparison)
-                                  : ComparisonText(comparison),
+                                  : ComparisonText(model->path(), other->path(), comparison),
                               /*output_is_taken=*/false));
   return comparison.different() == 0 ? kDone : kAnswerIsNo;
 }

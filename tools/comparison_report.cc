@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "tools/json.h"
 
@@ -25,9 +27,57 @@ std::string FirstText(const FirstDifference& first) {
                          first.other);
 }
 
+constexpr WhyLeftOut kReasonsLeftOut[] = {WhyLeftOut::kOnlyInProgram, WhyLeftOut::kOnlyInOther,
+                                          WhyLeftOut::kPersistable, WhyLeftOut::kNoTensor};
+
+absl::string_view NameOf(WhyLeftOut why) {
+  switch (why) {
+    case WhyLeftOut::kOnlyInProgram:
+      return "only_in_program";
+    case WhyLeftOut::kOnlyInOther:
+      return "only_in_other";
+    case WhyLeftOut::kPersistable:
+      return "persistable";
+    case WhyLeftOut::kNoTensor:
+      return "no_tensor";
+  }
+  return "";
+}
+
+// "only net.txt writes them"
+std::string SentenceOf(WhyLeftOut why, const std::string& program, const std::string& other) {
+  switch (why) {
+    case WhyLeftOut::kOnlyInProgram:
+      return absl::StrCat("only ", program, " writes them");
+    case WhyLeftOut::kOnlyInOther:
+      return absl::StrCat("only ", other, " writes them");
+    case WhyLeftOut::kPersistable:
+      return "they are state, which is persistable";
+    case WhyLeftOut::kNoTensor:
+      return "they are no tensors";
+  }
+  return "";
+}
+
+std::string LeftOutText(const std::string& program, const std::string& other,
+                        const std::vector<VariableLeftOut>& left_out) {
+  std::string text;
+  for (const WhyLeftOut why : kReasonsLeftOut) {
+    std::vector<absl::string_view> names;
+    for (const VariableLeftOut& variable : left_out) {
+      if (variable.why == why) names.push_back(variable.name);
+    }
+    if (names.empty()) continue;
+    absl::StrAppend(&text, "left out, because ", SentenceOf(why, program, other), ": ",
+                    absl::StrJoin(names, ", "), "\n");
+  }
+  return text;
+}
+
 }  // namespace
 
-std::string ComparisonText(const Comparison& comparison) {
+std::string ComparisonText(const std::string& program, const std::string& other,
+                           const Comparison& comparison) {
   size_t width = 8;
   for (const ComparedVariable& variable : comparison.variables()) {
     width = std::max(width, variable.name.size());
@@ -42,7 +92,7 @@ std::string ComparisonText(const Comparison& comparison) {
                           differs ? absl::StrFormat("%.1f dB", variable.SignalToNoise()) : "-",
                           differs ? FirstText(*variable.first) : "-");
   }
-  absl::StrAppend(&text, comparison.different(),
+  absl::StrAppend(&text, LeftOutText(program, other, comparison.left_out()), comparison.different(),
                   comparison.different() == 1 ? " element differs, of " : " elements differ, of ",
                   comparison.elements(), " in ", comparison.variables().size(), " variables");
   const ComparedVariable* first = comparison.FirstThatDiffers();
@@ -88,6 +138,14 @@ std::string ComparisonJson(const std::string& program, const std::string& other,
       json.Key("other").Double(variable.first->other);
       json.EndObject();
     }
+    json.EndObject();
+  }
+  json.EndArray();
+  json.Key("left_out").BeginArray();
+  for (const VariableLeftOut& variable : comparison.left_out()) {
+    json.BeginObject();
+    json.Key("name").String(variable.name);
+    json.Key("why").String(NameOf(variable.why));
     json.EndObject();
   }
   json.EndArray().EndObject();

@@ -9,10 +9,12 @@
 
 namespace fixpoint {
 
-// A line for each variable, and the total.
-std::string ComparisonText(const Comparison& comparison);
+// A line for each variable, the names of what is left out, and the total. `program` and `other` are
+// the files' names.
+std::string ComparisonText(const std::string& program, const std::string& other,
+                           const Comparison& comparison);
 
-// `program` and `other` are the files' names. An infinite signal to noise ratio is null.
+// The same. An infinite signal to noise ratio is null.
 std::string ComparisonJson(const std::string& program, const std::string& other,
                            const Comparison& comparison);
 

@@ -29,15 +29,8 @@ namespace {
 
 absl::StatusOr<NetworkEnds> FindEnds(const CostCommand& command, const Program& program) {
   RETURN_IF_ERROR(CheckEndsAreDeclared(program, command.program));
-  NetworkEnds ends;
-  if (command.fetches.empty()) {
-    ASSIGN_OR_RETURN(ends, FindNetworkEnds(program, command.program, {}, "--fetches=NAME"));
-  } else {
-    ends = {DeclaredEnds(program).inputs, command.fetches};
-  }
-  for (const std::string& fetch : command.fetches) {
-    RETURN_IF_ERROR(FindForFlag("fetches", fetch, program, command.program).status());
-  }
+  ASSIGN_OR_RETURN(NetworkEnds ends, FindNetworkEnds(program, command.program, command.fetches, {},
+                                                     "--fetches=NAME"));
   for (const NamedShape& shape : command.shapes) {
     if (std::find(ends.inputs.begin(), ends.inputs.end(), shape.name) != ends.inputs.end()) {
       continue;

@@ -10,6 +10,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
@@ -28,7 +29,10 @@
 
 DEFINE_string(params, "", "Parameters: a combined file, or a folder with a file for each.");
 DEFINE_string(feeds, "", "Inputs, NAME=FILE.npy, comma separated.");
-DEFINE_string(fetches, "", "Outputs and where to write them, NAME=FILE.npy, comma separated.");
+DEFINE_string(
+    fetches, "",
+    "Outputs and where to write them, NAME=FILE.npy, comma separated; with --bench, which "
+    "writes none, names alone.");
 DEFINE_string(
     data, "",
     "Inputs: the test images of mnist:FOLDER, cifar10:FOLDER, digits[:N] or color_digits[:N]; or "
@@ -60,8 +64,8 @@ std::vector<ModeFlags> Modes() {
        {"feeds", "data", "images", "labels", "batch_size", "json", "backend", "seed", "compare",
         "compare_params", "compare_backend", "op_by_op", "batches"}},
       {"bench",
-       {"feeds", "data", "images", "labels", "scores", "batch_size", "json", "dump_plan", "profile",
-        "bench", "seconds"}}};
+       {"feeds", "fetches", "data", "images", "labels", "scores", "batch_size", "json", "dump_plan",
+        "profile", "bench", "seconds"}}};
 }
 
 ToolHelp Help() {
@@ -106,6 +110,17 @@ absl::StatusOr<std::vector<NamedFile>> ReadFeeds() {
     return UsageError(absl::StrCat("--feeds: \"", feed.name, "\" is named twice; want one file"));
   }
   return feeds;
+}
+
+// Error (of usage): a file to write, where nothing is written.
+absl::StatusOr<std::vector<std::string>> ReadNamesOfFetches() {
+  std::vector<std::string> names = SplitNames(FLAGS_fetches);
+  for (const std::string& name : names) {
+    if (!absl::StrContains(name, '=')) continue;
+    return UsageError(absl::StrCat("--fetches: \"", name,
+                                   "\"; --bench writes no outputs: want their names alone"));
+  }
+  return names;
 }
 
 absl::StatusOr<std::optional<DataSource>> ReadData() {
@@ -171,6 +186,7 @@ absl::StatusOr<ExitCode> Bench(const std::string& path, const NetworkFlags& flag
   if (command.data && !command.feeds.empty()) {
     return UsageError("--feeds and --data: what is timed runs on one of them");
   }
+  ASSIGN_OR_RETURN(command.fetches, ReadNamesOfFetches());
   command.variables = flags.variables;
   command.batch_size = flags.batch_size;
   command.seconds = FLAGS_seconds;

@@ -5,16 +5,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/types/span.h"
 #include "ops/dims.h"
-#include "ops/op_schema.h"
 #include "proto/base/status_macros.h"
-#include "proto/program/feeds_and_fetches.h"
 #include "proto/program/program.h"
 #include "runtime/backend.h"
 #include "runtime/data/batcher.h"
 #include "runtime/data/sample_set.h"
-#include "runtime/executor/demand.h"
 #include "runtime/npy.h"
 #include "runtime/parameter_file.h"
 #include "runtime/training/fed_batches.h"
@@ -38,23 +34,11 @@ absl::StatusOr<Scope> LoadScope(const Program& program, const std::string& path,
 absl::Status CheckFeeds(const Program& program, const std::string& path,
                         const std::vector<NamedFile>& feeds,
                         const std::vector<std::string>& fetches, bool runs_all) {
-  std::vector<const Value*> wanted;
-  for (const std::string& fetch : fetches) {
-    const Variable* variable = program.Find(program.block(0), fetch);
-    if (variable != nullptr && !variable->values().empty()) {
-      wanted.push_back(variable->values().back());
-    }
-  }
-  const executor::Demand demand(program.block(0), EraOf(program), wanted);
-  const auto is_read = [&](const Value* value) {
-    return runs_all ? !value->readers().empty() : demand.IsNeeded(*value);
-  };
-  for (const Variable* variable : FedVariables(program)) {
+  for (const Variable* variable : NeededInputs(program, fetches, runs_all)) {
     const std::string& name = variable->name();
     const bool is_fed = std::any_of(feeds.begin(), feeds.end(),
                                     [&](const NamedFile& feed) { return feed.name == name; });
-    const absl::Span<const Value* const> values = variable->values();
-    if (is_fed || std::none_of(values.begin(), values.end(), is_read)) continue;
+    if (is_fed) continue;
     return UsageError(
         absl::StrCat(path, " is fed \"", name, "\"; want --feeds=", name, "=FILE.npy"));
   }

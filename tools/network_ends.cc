@@ -4,18 +4,23 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "ops/era.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/feeds_and_fetches.h"
+#include "proto/program/program.h"
+#include "runtime/executor/demand.h"
 #include "tools/command_line.h"
 #include "tools/named_program.h"
 #include "tools/outputs.h"
 
 namespace fixpoint {
 
-absl::StatusOr<NetworkVariables> FindVariablesForFlags(const Program& program,
-                                                       const std::string& path,
-                                                       const NetworkVariables& named,
-                                                       NetworkInputs inputs) {
+namespace {
+
+// A usage error if a flag names a variable that does not exist.
+absl::Status CheckNamed(const Program& program, const std::string& path,
+                        const NetworkVariables& named) {
   const std::pair<absl::string_view, const std::string&> flags[] = {{"images", named.images},
                                                                     {"labels", named.labels},
                                                                     {"loss", named.loss},
@@ -24,6 +29,16 @@ absl::StatusOr<NetworkVariables> FindVariablesForFlags(const Program& program,
     if (name.empty()) continue;
     RETURN_IF_ERROR(FindForFlag(flag, name, program, path, FedVariables(program)).status());
   }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<NetworkVariables> FindVariablesForFlags(const Program& program,
+                                                       const std::string& path,
+                                                       const NetworkVariables& named,
+                                                       NetworkInputs inputs) {
+  RETURN_IF_ERROR(CheckNamed(program, path, named));
   const absl::StatusOr<NetworkVariables> variables = FindNetworkVariables(program, named, inputs);
   if (!variables.ok()) return InFile(path, variables.status());
   return variables;
@@ -60,22 +75,50 @@ absl::Status CheckEndsAreDeclared(const Program& program, const std::string& pat
   return absl::OkStatus();
 }
 
-NetworkEnds DeclaredEnds(const Program& program) {
-  return {NamesOf(FedVariables(program)), NamesOf(FetchedVariables(program))};
+std::vector<const Variable*> NeededInputs(const Program& program,
+                                          const std::vector<std::string>& outputs, bool runs_all) {
+  std::vector<const Value*> wanted;
+  for (const std::string& output : outputs) {
+    const Variable* variable = program.Find(program.block(0), output);
+    if (variable != nullptr && !variable->values().empty()) {
+      wanted.push_back(variable->values().back());
+    }
+  }
+  const executor::Demand demand(program.block(0), EraOf(program), wanted);
+  const auto is_read = [&](const Value* value) {
+    return runs_all ? !value->readers().empty() : demand.IsNeeded(*value);
+  };
+  std::vector<const Variable*> inputs;
+  for (const Variable* variable : FedVariables(program)) {
+    const absl::Span<const Value* const> values = variable->values();
+    if (std::any_of(values.begin(), values.end(), is_read)) inputs.push_back(variable);
+  }
+  return inputs;
 }
 
 absl::StatusOr<NetworkEnds> FindNetworkEnds(const Program& program, const std::string& path,
+                                            const std::vector<std::string>& fetches,
                                             const NetworkVariables& named, absl::string_view flag) {
-  NetworkEnds ends = DeclaredEnds(program);
-  if (!ends.outputs.empty()) return ends;
-  ASSIGN_OR_RETURN(const NetworkVariables variables, FindVariablesForFlags(program, path, named));
-  if (variables.scores.empty()) {
-    return UsageError(absl::StrCat(path,
-                                   " fetches nothing and has no cross entropy: which variable is "
-                                   "computed? ",
-                                   flag));
+  RETURN_IF_ERROR(CheckNamed(program, path, named));
+  for (const std::string& fetch : fetches) {
+    RETURN_IF_ERROR(
+        FindForFlag("fetches", fetch, program, path, FetchedVariables(program)).status());
   }
-  return NetworkEnds{{variables.images}, {variables.scores}};
+  NetworkEnds ends;
+  ends.outputs = fetches.empty() ? NamesOf(FetchedVariables(program)) : fetches;
+  if (ends.outputs.empty()) {
+    // Programs have other inputs than images and labels too: then nothing tells the scores.
+    const absl::StatusOr<NetworkVariables> variables = FindNetworkVariables(program, named);
+    if (!variables.ok() || variables->scores.empty()) {
+      return UsageError(absl::StrCat(path,
+                                     " fetches nothing and has no cross entropy: which variable is "
+                                     "computed? ",
+                                     flag));
+    }
+    ends.outputs = {variables->scores};
+  }
+  ends.inputs = NamesOf(NeededInputs(program, ends.outputs, /*runs_all=*/false));
+  return ends;
 }
 
 absl::StatusOr<std::vector<int64_t>> FedDims(const Variable& variable, int64_t batch_size,

@@ -43,13 +43,17 @@ NetworkInputs InputsOf(const DataSource& source);
 // block declares.
 absl::Status CheckEndsAreDeclared(const Program& program, const std::string& path);
 
-// The variables that a program is fed and that it fetches.
-NetworkEnds DeclaredEnds(const Program& program);
+// The variables that a program is fed and from which `outputs` are computed; with `runs_all`, those
+// that any op reads.
+std::vector<const Variable*> NeededInputs(const Program& program,
+                                          const std::vector<std::string>& outputs, bool runs_all);
 
-// The same for the program in the file `path`; for one that fetches nothing, the images and the
-// scores. Errors: a usage error if there are no scores, which `flag` would name: "--scores=NAME";
-// those of FindNetworkVariables.
+// The outputs of the program in the file `path`, and the inputs that they are computed from. The
+// outputs are `fetches`; if that is empty, what the program fetches; if it fetches nothing, the
+// scores. A usage error if there are none, which `flag` would name ("--scores=NAME"), or if a flag
+// names a variable that does not exist.
 absl::StatusOr<NetworkEnds> FindNetworkEnds(const Program& program, const std::string& path,
+                                            const std::vector<std::string>& fetches,
                                             const NetworkVariables& named, absl::string_view flag);
 
 // The extents of an input as the program declares it, with the batch for the first if that is open.

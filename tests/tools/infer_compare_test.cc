@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
+#include "absl/strings/str_replace.h"
 #include "runtime/tensor.h"
 #include "tests/testing/run_binary.h"
 #include "tests/tools/infer_fixture.h"
@@ -72,9 +74,54 @@ TEST_F(Infer, WhatDiffersIsToldAsJson) {
         "other": 6
       }
     }
-  ]
+  ],
+  "left_out": []
 }
 )");
+}
+
+TEST_F(Infer, WhatIsNotComparedIsTold) {
+  folder_.Write("one.txt", R"(var x f32[-1,2]
+var a f32[-1,2]
+var n f32[1] persistable
+var y f32[-1,2]
+scale(X=x) -> (Out=a) {scale=2.0}
+fill_constant() -> (Out=n) {shape=[1L], dtype=5, value=1.0}
+relu(X=a) -> (Out=y)
+)");
+  folder_.Write("two.txt", R"(var x f32[-1,2]
+var b f32[-1,2]
+var c f32[-1,2]
+var y f32[-1,2]
+relu(X=x) -> (Out=b)
+scale(X=b) -> (Out=c) {scale=1.0}
+scale(X=c) -> (Out=y) {scale=2.0}
+)");
+  folder_.Write("state/n", kTwo);
+  const std::vector<std::string> arguments = {"one.txt", "--params=state", "--compare=two.txt",
+                                              "--feeds=x=x.npy"};
+  const BinaryRun run = Run(arguments);
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, EndsWith("left out, because only one.txt writes them: a\n"
+                                "left out, because only two.txt writes them: b, c\n"
+                                "left out, because they are state, which is persistable: n\n"
+                                "0 elements differ, of 4 in 1 variables\n"));
+  std::vector<std::string> as_json = arguments;
+  as_json.push_back("--json");
+  EXPECT_THAT(Run(as_json).out, HasSubstr(R"("left_out": [
+    {
+      "name": "a",
+      "why": "only_in_program"
+    },
+)"));
+}
+
+TEST_F(Infer, ImagesThatTheOtherProgramLacksAreToldAsAFlag) {
+  folder_.Write("zero.txt", kAlwaysZero);
+  folder_.Write("other.txt", absl::StrReplaceAll(kAlwaysZero, {{"image", "input"}}));
+  const BinaryRun run = Run({"zero.txt", "--compare=other.txt", "--data=digits:500"});
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_THAT(run.err, HasSubstr("--images: block 0 of other.txt has no variable \"image\""));
 }
 
 TEST_F(Infer, ZerosOfTheOtherSignAreEqualAndTold) {

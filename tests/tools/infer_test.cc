@@ -217,6 +217,25 @@ TEST_F(Infer, MeasurementsAreJsonToo) {
   EXPECT_THAT(run.out, HasSubstr("\"bytes_moved\": 36,\n  \"parameter_bytes\": 4,\n"));
 }
 
+// The labels, whose shape nothing says, are not needed for them.
+TEST_F(Infer, TheOutputsThatAreTimedMayBeNamed) {
+  folder_.Write("two.txt", R"(var x f32[-1,2]
+var labels i64[-1,-1]
+var a f32[-1,2]
+var b f32[-1,2]
+var c i64[-1,-1]
+relu(X=x) -> (Out=a)
+relu(X=a) -> (Out=b)
+assign(X=labels) -> (Out=c)
+)");
+  const BinaryRun one = Run({"two.txt", "--bench", "--seconds=0", "--fetches=a"}, "");
+  EXPECT_EQ(one.exit_code, 0) << one.err;
+  EXPECT_THAT(one.out, HasSubstr("bytes moved   1024 a run"));
+  const BinaryRun both = Run({"two.txt", "--bench", "--seconds=0", "--fetches=a,b"}, "");
+  EXPECT_EQ(both.exit_code, 0) << both.err;
+  EXPECT_THAT(both.out, HasSubstr("bytes moved   2048 a run"));
+}
+
 TEST_F(Infer, AMachineWithoutVnniIsToldOfBeforehand) {
   folder_.Write("codes.txt", kCodes);
   setenv("ONEDNN_MAX_CPU_ISA", "AVX2", /*overwrite=*/1);
@@ -283,6 +302,15 @@ fetch(X=y) -> (Out=fetch) {col=0}
       {{"net.txt", params, "--bench", "--compare=net.txt"}, 2, "--bench and --compare: one of"},
       {{"net.txt", params, "--bench", "--seconds=-1"}, 2, "--seconds=-1; want 0 or more"},
       {{"net.txt", params, "--bench", "--feeds=y=x.npy"}, 2, "--feeds: net.txt is not fed \"y\""},
+      {{"net.txt", params, "--bench", "--fetches=z"},
+       2,
+       "--fetches: block 0 of net.txt has no variable \"z\""},
+      {{"net.txt", params, "--bench", "--fetches=y=y.npy"},
+       2,
+       "--fetches: \"y=y.npy\"; --bench writes no outputs: want their names alone"},
+      {{"net.txt", params, "--bench", "--scores=z"},
+       2,
+       "--scores: block 0 of net.txt has no variable \"z\""},
       {{"net.txt", params, "--compare=net.txt", "--batches=0"}, 2, "--batches=0"},
       {{"net.txt", params, "--compare=net.txt", "--compare_backend=gpu"}, 2, "--compare_backend: "},
       {{"net.txt", params, "--compare=net.txt", "--data=digits:50", "--feeds=x=x.npy"},
@@ -389,12 +417,13 @@ TEST_F(Infer, HelpTellsTheFlagsOfEachUse) {
   for (absl::string_view line : absl::StrSplit(run.out, '\n')) {
     if (absl::EndsWith(line, ":")) titles.emplace_back(line);
   }
-  EXPECT_THAT(titles,
-              ElementsAre("What runs:", "Flags of arrays, compare and bench:", "Flags of arrays:",
-                          "Flags of arrays, data and compare:", "Flags of arrays, data and bench:",
-                          "Flags of arrays and data:", "Flags of data, compare and bench:",
-                          "Flags of data:", "Flags of data and bench:", "Flags of compare:",
-                          "Flags of bench:", "Examples:"));
+  EXPECT_THAT(
+      titles,
+      ElementsAre(
+          "What runs:", "Flags of arrays, compare and bench:", "Flags of arrays and bench:",
+          "Flags of arrays, data and compare:", "Flags of arrays, data and bench:",
+          "Flags of arrays and data:", "Flags of data, compare and bench:", "Flags of data:",
+          "Flags of data and bench:", "Flags of compare:", "Flags of bench:", "Examples:"));
 }
 
 }  // namespace

@@ -1,6 +1,9 @@
 #include "tools/cost_command.h"
 
 #include <algorithm>
+#include <limits>
+#include <numeric>
+#include <optional>
 #include <utility>
 #include <variant>
 
@@ -10,7 +13,9 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "ops/dims.h"
+#include "ops/lod.h"
 #include "proto/base/status_macros.h"
+#include "proto/program/feeds_and_fetches.h"
 #include "proto/program/program.h"
 #include "runtime/kernels/kernel_speeds.h"
 #include "runtime/kernels/threads.h"
@@ -23,22 +28,42 @@
 #include "tools/named_program.h"
 #include "tools/network_ends.h"
 #include "tools/outputs.h"
+#include "transpiler/freeze/test_program.h"
 
 namespace fixpoint {
 namespace {
 
-absl::StatusOr<NetworkEnds> FindEnds(const CostCommand& command, const Program& program) {
-  RETURN_IF_ERROR(CheckEndsAreDeclared(program, command.program));
-  ASSIGN_OR_RETURN(NetworkEnds ends, FindNetworkEnds(program, command.program, command.fetches, {},
-                                                     "--fetches=NAME"));
+absl::Status CheckShapesAreOfInputs(const CostCommand& command, const Program& program) {
+  const std::vector<std::string> fed = NamesOf(FedVariables(program));
   for (const NamedShape& shape : command.shapes) {
-    if (std::find(ends.inputs.begin(), ends.inputs.end(), shape.name) != ends.inputs.end()) {
-      continue;
-    }
+    if (std::find(fed.begin(), fed.end(), shape.name) != fed.end()) continue;
     return UsageError(
         absl::StrCat("--shapes: ", command.program, " is not fed \"", shape.name, "\""));
   }
-  return ends;
+  return absl::OkStatus();
+}
+
+// The offsets of the sequences that a shape gives to an input with so many levels of them. A usage
+// error unless it has as many, with a length for each sequence that the level before counts.
+absl::StatusOr<LoD> OffsetsOf(const NamedShape& shape, int levels) {
+  const bool has_sequences = shape.lengths.size() > 1 || shape.lengths[0].size() > 1;
+  if (levels == 0 && !has_sequences) return LoD();
+  if (static_cast<int>(shape.lengths.size()) != levels) {
+    return UsageError(absl::StrCat("--shapes: \"", shape.name, "\" is declared with ", levels,
+                                   levels == 1 ? " level" : " levels",
+                                   " of sequences, and is given ", shape.lengths.size()));
+  }
+  LoD lod;
+  for (const std::vector<int64_t>& level : shape.lengths) {
+    if (!lod.empty() && lod.back().back() != level.size()) {
+      return UsageError(absl::StrCat("--shapes: \"", shape.name, "\": a level counts ",
+                                     lod.back().back(), " sequences, and the next one has ",
+                                     level.size()));
+    }
+    std::vector<uint64_t>& offsets = lod.emplace_back(1, 0);
+    for (const int64_t length : level) offsets.push_back(offsets.back() + length);
+  }
+  return lod;
 }
 
 absl::StatusOr<FirstBatch> LoadFirstBatch(const CostCommand& command, const Program& program) {
@@ -64,26 +89,44 @@ absl::StatusOr<executor::FeedType> FeedOf(const CostCommand& command, const Prog
     return absl::UnimplementedError(absl::StrCat(
         command.program, ": \"", name, "\", which is fed, is not a tensor; its cost is not known"));
   }
+  const int levels = variable.desc()->type().lod_tensor().lod_level();
+  const DimsView declared_dims(declared->dims().data(), declared->dims_size());
   std::vector<int64_t> dims;
-  if (shape == command.shapes.end()) {
-    ASSIGN_OR_RETURN(
-        dims, FedDims(variable, command.batch_size, absl::StrCat("--shapes=", name, "=EXTENTS")));
-  } else {
+  LoD lod;
+  if (shape != command.shapes.end()) {
     dims = shape->dims;
-    const DimsView declared_dims(declared->dims().data(), declared->dims_size());
     if (!declared_dims.empty() && dims.size() != declared_dims.size()) {
       return UsageError(absl::StrCat("--shapes: \"", name, "\" is declared ",
                                      DimsText(declared_dims), ", and cannot be ", DimsText(dims)));
     }
-  }
-  if (variable.desc()->type().lod_tensor().lod_level() > 0) {
-    return absl::UnimplementedError(
-        absl::StrCat(command.program, ": \"", name,
-                     "\", which is fed, holds sequences; the cost depends on their lengths, "
-                     "which samples give: --data=NAME"));
+    ASSIGN_OR_RETURN(lod, OffsetsOf(*shape, levels));
+  } else if (levels > 0) {
+    return UsageError(absl::StrCat(
+        "the cost depends on the lengths of the sequences in \"", name, "\", which ",
+        command.program, " is fed as ", DimsText(declared_dims), "; want them in --shapes=", name,
+        "=EXTENTS, the first as their sum: 5+7+3x1, or in samples: --data=NAME"));
+  } else {
+    ASSIGN_OR_RETURN(
+        dims, FedDims(variable, command.batch_size, absl::StrCat("--shapes=", name, "=EXTENTS")));
   }
   return executor::FeedType{
-      name, {{declared->data_type(), dims.empty() ? Dims{1} : Dims(dims.begin(), dims.end())}, {}}};
+      name,
+      {{declared->data_type(), dims.empty() ? Dims{1} : Dims(dims.begin(), dims.end())},
+       std::move(lod)}};
+}
+
+// "5+7+3": numbers that are not negative. Nothing if it is no such list.
+std::optional<std::vector<int64_t>> ParseSum(absl::string_view sum) {
+  std::vector<int64_t> terms;
+  int64_t total = 0;
+  for (const absl::string_view term : absl::StrSplit(sum, '+')) {
+    int64_t value;
+    if (!absl::SimpleAtoi(term, &value) || value < 0) return std::nullopt;
+    if (value > std::numeric_limits<int64_t>::max() - total) return std::nullopt;
+    total += value;
+    terms.push_back(value);
+  }
+  return terms;
 }
 
 }  // namespace
@@ -97,9 +140,17 @@ absl::StatusOr<std::vector<NamedShape>> ParseShapes(const std::string& shapes) {
     if (parts.size() != 2 || parts[0].empty()) return error;
     NamedShape& shape = parsed.emplace_back();
     shape.name = parts[0];
-    for (absl::string_view extent : absl::StrSplit(parts[1], 'x')) {
+    const std::vector<std::string> extents = absl::StrSplit(parts[1], 'x');
+    for (const absl::string_view level : absl::StrSplit(extents[0], '/')) {
+      std::optional<std::vector<int64_t>> lengths = ParseSum(level);
+      if (!lengths) return error;
+      shape.lengths.push_back(*std::move(lengths));
+    }
+    const std::vector<int64_t>& rows = shape.lengths.back();
+    shape.dims = {std::accumulate(rows.begin(), rows.end(), int64_t{0})};
+    for (size_t i = 1; i < extents.size(); ++i) {
       int64_t value;
-      if (!absl::SimpleAtoi(extent, &value) || value < 0) return error;
+      if (!absl::SimpleAtoi(extents[i], &value) || value < 0) return error;
       shape.dims.push_back(value);
     }
   }
@@ -110,12 +161,17 @@ absl::StatusOr<ExitCode> RunCostCommand(const CostCommand& command) {
   RETURN_IF_ERROR(CheckInputs({command.program, command.config, command.target}));
   ASSIGN_OR_RETURN(const NamedConfig config, LoadNamedConfig(command.config, command.target));
   ASSIGN_OR_RETURN(const NamedProgram named, LoadNamedProgram(command.program));
-  ASSIGN_OR_RETURN(const NetworkEnds ends, FindEnds(command, named.program));
+  RETURN_IF_ERROR(CheckEndsAreDeclared(named.program, command.program));
+  RETURN_IF_ERROR(CheckShapesAreOfInputs(command, named.program));
+  // What training reads is not needed.
+  ASSIGN_OR_RETURN(const Program test, MakeTestProgram(named.program));
+  ASSIGN_OR_RETURN(const NetworkEnds ends,
+                   FindNetworkEnds(test, command.program, command.fetches, {}, "--fetches=NAME"));
   InferenceRequest request;
   request.outputs = ends.outputs;
   ASSIGN_OR_RETURN(const FirstBatch batch, LoadFirstBatch(command, named.program));
   for (const std::string& name : ends.inputs) {
-    ASSIGN_OR_RETURN(executor::FeedType feed, FeedOf(command, named.program, batch, name));
+    ASSIGN_OR_RETURN(executor::FeedType feed, FeedOf(command, test, batch, name));
     request.feeds.push_back(std::move(feed));
   }
   kernels::UseThreads(1);

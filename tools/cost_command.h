@@ -17,10 +17,14 @@ namespace fixpoint {
 // The extents of an input of a program.
 struct NamedShape {
   std::string name;
+  // The first extent as the lengths of sequences, for each level, outermost first: a level of one
+  // number where there are none.
+  std::vector<std::vector<int64_t>> lengths;
   std::vector<int64_t> dims;
 };
 
-// Parses "x=1x3x224x224, y=1x10". Returns a usage error if it is no such list.
+// Parses "x=1x3x224x224, words=5+7+3x1, text=2+1/5+7+3x1": three sequences of 5, 7 and 3 rows of
+// one number, and the same as two and one sequences. Returns a usage error if it is no such list.
 absl::StatusOr<std::vector<NamedShape>> ParseShapes(const std::string& shapes);
 
 struct CostCommand {

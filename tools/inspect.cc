@@ -50,7 +50,7 @@ DEFINE_bool(backward, true, "leaves out backward ops");
 DEFINE_bool(optimizer, true, "leaves out optimizer ops");
 DEFINE_int64(batch_size, 1, "the first extent of inputs where it is open");
 DEFINE_string(data, "", "samples whose first batch gives the shapes, as infer takes them");
-DEFINE_string(shapes, "", "extents of inputs: x=1x3x224x224, ...");
+DEFINE_string(shapes, "", "extents of inputs: x=1x3x224x224; of sequences: words=5+7+3x1");
 DEFINE_string(fetches, "", "outputs, comma separated; by default what it fetches, or the scores");
 DEFINE_string(target, "", "target to quantize for; by default that of transpile");
 DEFINE_string(config, "", "configuration to quantize by");

@@ -153,6 +153,33 @@ TEST_F(InspectCost, SamplesGiveExtentsAndLengths) {
   EXPECT_THAT(run.out, ContainsRegex("\nbytes moved +192 bytes"));
 }
 
+// Two tables of integers, one of them of sequences of sequences, and floats, none an image.
+TEST_F(InspectCost, OfAnyInputs) {
+  folder_.Write("words.txt", R"(
+var words i64[-1,1] lod=2
+var user i64[-1,1]
+var price f32[-1,4]
+var weather f32[-1,-1]
+var table f32[100,4] persistable
+var rows f32[-1,4] lod=2
+var text f32[-1,4] lod=1
+var known f32[-1,4]
+var sum f32[-1,4]
+var unused f32[-1,-1]
+lookup_table(Ids=words, W=table) -> (Out=rows)
+sequence_pool(X=rows) -> (Out=text) {pooltype="SUM"}
+lookup_table(Ids=user, W=table) -> (Out=known)
+elementwise_add(X=known, Y=price) -> (Out=sum)
+relu(X=weather) -> (Out=unused)
+)");
+  const BinaryRun run =
+      Run({"--fetches=text,sum", "--shapes=words=2+1/5+7+3x1", "--batch_size=2", "words.txt"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, ContainsRegex("lookup_table"));
+  EXPECT_THAT(run.out, ContainsRegex("sequence_pool"));
+  EXPECT_THAT(run.out, Not(HasSubstr("relu")));
+}
+
 TEST_F(InspectCost, AFedVariableThatNoBlockDeclaresIsTold) {
   folder_.Write("undeclared.txt", R"(var feed feed_minibatch persistable
 var fetch fetch_list persistable
@@ -179,6 +206,7 @@ TEST_F(InspectCost, WhatCannotBeKnownIsTold) {
                 "var x f32[-1,8]\nvar w f32[-1,4] persistable\nvar y f32[-1,4]\n"
                 "mul(X=x, Y=w) -> (Out=y)\n");
   folder_.Write("words.txt", "var x f32[-1,8] lod=1\nvar y f32[-1,8]\nsin(X=x) -> (Out=y)\n");
+  folder_.Write("nested.txt", "var x f32[-1,8] lod=2\nvar y f32[-1,8]\nsin(X=x) -> (Out=y)\n");
   folder_.Write("rule.textproto", "rules { op_type: \"conv2d\" }\n");
   const struct {
     std::vector<std::string> arguments;
@@ -206,8 +234,25 @@ TEST_F(InspectCost, WhatCannotBeKnownIsTold) {
       {{"--fetches=y", "parameter.txt"},
        3,
        "inspect: parameter.txt: the parameter \"w\" is declared FP32 [-1, 4]; want known extents"},
-      {{"--fetches=y", "words.txt"}, 4, "words.txt: \"x\", which is fed, holds sequences; "},
       {{"--shapes=x=1x8", "--data=npz:x.npz", "net.txt"}, 2, "--shapes and --data: "},
+      {{"--fetches=y", "words.txt"},
+       2,
+       "the cost depends on the lengths of the sequences in \"x\", which words.txt is fed as [-1, "
+       "8]; want them in --shapes=x=EXTENTS, the first as their sum: 5+7+3x1, or in samples: "
+       "--data=NAME"},
+      {{"--fetches=y", "--shapes=x=3+x8", "words.txt"},
+       2,
+       "--shapes: \"x=3+x8\"; want NAME=EXTENTS"},
+      {{"--fetches=y", "--shapes=x=9223372036854775807+1x8", "words.txt"}, 2, "want NAME=EXTENTS"},
+      {{"--fetches=y", "--shapes=x=2/1+3x8", "words.txt"},
+       2,
+       "--shapes: \"x\" is declared with 1 level of sequences, and is given 2"},
+      {{"--shapes=x=1+2x8", "net.txt"},
+       2,
+       "--shapes: \"x\" is declared with 0 levels of sequences, and is given 1"},
+      {{"--fetches=y", "--shapes=x=2+1/5+7x8", "nested.txt"},
+       2,
+       "--shapes: \"x\": a level counts 3 sequences, and the next one has 2"},
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.error);

@@ -114,7 +114,7 @@ absl::Status PlanConvolution(OpPlanner& op) {
   ASSIGN_OR_RETURN(const OwnStages own, ReadOwnStages(op, output, /*adds_bias=*/true));
   const OpsAfter after = FindOpsAfter(op, output, own);
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("Input", form.layout()));
-  ASSIGN_OR_RETURN(const Buffer filter, ReadOperandFloats(op, "Filter"));
+  ASSIGN_OR_RETURN(const Buffer filter, ReadWeightFloats(op, "Filter"));
   return AddForward(op, shape, x, filter, output, own, after);
 }
 
@@ -150,7 +150,7 @@ absl::Status PlanTransposed(OpPlanner& op) {
                    }));
   if (is_planned) return absl::OkStatus();
   ASSIGN_OR_RETURN(const Buffer input, op.ReadFloats("Input", form.layout()));
-  ASSIGN_OR_RETURN(const Buffer filter, ReadOperandFloats(op, "Filter"));
+  ASSIGN_OR_RETURN(const Buffer filter, ReadWeightFloats(op, "Filter"));
   const Buffer output = op.WriteAs("Output", type, form.layout());
   return AddBackwardImages(op, shape, input, filter, output);
 }

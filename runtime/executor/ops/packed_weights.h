@@ -40,9 +40,9 @@ absl::StatusOr<Buffer> ReadCodesAsFloats(OpPlanner& op, absl::string_view slot) 
   return floats;
 }
 
-// The floats of an operand. Codes that are stored as integers (FrozenForm::kLegacyInt8) are the
+// The floats of weights. Codes that are stored as integers (FrozenForm::kLegacyInt8) are the
 // numbers that the product computes with. Error: that of OpPlanner::Read.
-inline absl::StatusOr<Buffer> ReadOperandFloats(OpPlanner& op, absl::string_view slot) {
+inline absl::StatusOr<Buffer> ReadWeightFloats(OpPlanner& op, absl::string_view slot) {
   switch (op.InputType(slot).dtype) {
     case VarType::INT8:
       return ReadCodesAsFloats<int8_t>(op, slot);

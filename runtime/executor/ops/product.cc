@@ -102,10 +102,9 @@ using ProductFunction = absl::StatusOr<PlannedProduct> (*)(const OpPlanner& op);
 
 int64_t OperationsOf(const ProductShape& shape) { return 2 * shape.out_size() * shape.inner; }
 
-// An operand, with the step that repeats it where the other has more matrices.
-absl::StatusOr<Buffer> ReadOperand(OpPlanner& op, absl::string_view slot,
-                                   const std::optional<Repetition>& repetition) {
-  ASSIGN_OR_RETURN(const Buffer read, ReadOperandFloats(op, slot));
+// An operand that was read, repeated by a step where the other has more matrices.
+absl::StatusOr<Buffer> Repeated(OpPlanner& op, absl::string_view slot, Buffer read,
+                                const std::optional<Repetition>& repetition) {
   if (!repetition) return read;
   kernels::StridedLayout from = kernels::RowMajorLayout(repetition->own);
   for (size_t i = 0; i < from.strides.size(); ++i) {
@@ -146,8 +145,10 @@ absl::Status PlanProduct(OpPlanner& op, ProductFunction product_of) {
   const EpilogueInput output = MatrixOf(type);
   ASSIGN_OR_RETURN(const bool is_planned, PlanProductOnIntegers(op, output, shape));
   if (is_planned) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const Buffer x, ReadOperand(op, "X", product.x));
-  ASSIGN_OR_RETURN(const Buffer y, ReadOperand(op, "Y", product.y));
+  ASSIGN_OR_RETURN(Buffer x, op.ReadFloats("X"));
+  ASSIGN_OR_RETURN(Buffer y, ReadWeightFloats(op, "Y"));
+  ASSIGN_OR_RETURN(x, Repeated(op, "X", x, product.x));
+  ASSIGN_OR_RETURN(y, Repeated(op, "Y", y, product.y));
   if (product.alpha == 1) {
     // The columns are the last axis, except for a vector.
     const bool has_columns = type.dims.back() == shape.columns;
@@ -169,7 +170,7 @@ absl::Status PlanFc(OpPlanner& op) {
   if (is_planned) return absl::OkStatus();
   ASSIGN_OR_RETURN(const OwnStages own, ReadOwnStages(op, output, /*adds_bias=*/true));
   ASSIGN_OR_RETURN(const Buffer input, op.ReadFloats("Input"));
-  ASSIGN_OR_RETURN(const Buffer w, ReadOperandFloats(op, "W"));
+  ASSIGN_OR_RETURN(const Buffer w, ReadWeightFloats(op, "W"));
   return AddForwardProduct(op, shape, input, w, output, own, FindOpsAfter(op, output, own));
 }
 
@@ -219,7 +220,8 @@ absl::Status PlanGradient(OpPlanner& op, ProductFunction product_of) {
   RETURN_IF_ERROR(op.CheckSize("Out@GRAD", s.out_size()));
   ASSIGN_OR_RETURN(const Buffer dout, op.ReadFloats("Out@GRAD"));
   if (op.Wants("Y@GRAD")) {
-    ASSIGN_OR_RETURN(const Buffer x, ReadOperand(op, "X", product.x));
+    ASSIGN_OR_RETURN(Buffer x, op.ReadFloats("X"));
+    ASSIGN_OR_RETURN(x, Repeated(op, "X", x, product.x));
     const GradientTerm term =
         s.transpose_y
             ? GradientTerm{{s.batch, s.columns, s.rows, s.inner, true, s.transpose_x}, dout, x}
@@ -227,7 +229,8 @@ absl::Status PlanGradient(OpPlanner& op, ProductFunction product_of) {
     RETURN_IF_ERROR(AddGradient(op, "Y", term, product.alpha, product.y));
   }
   if (op.Wants("X@GRAD")) {
-    ASSIGN_OR_RETURN(const Buffer y, ReadOperand(op, "Y", product.y));
+    ASSIGN_OR_RETURN(Buffer y, op.ReadFloats("Y"));
+    ASSIGN_OR_RETURN(y, Repeated(op, "Y", y, product.y));
     const GradientTerm term =
         s.transpose_x
             ? GradientTerm{{s.batch, s.inner, s.columns, s.rows, s.transpose_y, true}, y, dout}

@@ -12,7 +12,7 @@
 #include "ops/op_traits.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/attributes.h"
-#include "proto/program/program.h"
+#include "proto/program/op.h"
 
 namespace fixpoint {
 namespace {

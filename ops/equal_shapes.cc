@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "ops/op_traits.h"
-#include "proto/program/program.h"
+#include "proto/program/op.h"
 
 namespace fixpoint {
 namespace {

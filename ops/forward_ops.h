@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "proto/program/program.h"
+#include "proto/program/op.h"
 
 namespace fixpoint {
 

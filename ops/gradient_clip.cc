@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "ops/selected_rows.h"
 #include "proto/program/attributes.h"
-#include "proto/program/program.h"
+#include "proto/program/op.h"
 
 namespace fixpoint {
 namespace {

@@ -8,6 +8,7 @@
 #include "absl/strings/strip.h"
 #include "ops/forward_ops.h"
 #include "ops/op_schema.h"
+#include "proto/program/program.h"
 
 namespace fixpoint {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "proto/program/op_builder.h"
-#include "proto/program/program.h"
+#include "proto/program/op.h"
 #include "proto/program/slots.h"
 
 namespace fixpoint {

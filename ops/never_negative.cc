@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "ops/op_schema.h"
-#include "proto/program/program.h"
+#include "proto/program/op.h"
 
 namespace fixpoint {
 namespace {

@@ -9,7 +9,7 @@
 #include "ops/op_schema.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/attributes.h"
-#include "proto/program/program.h"
+#include "proto/program/op.h"
 #include "proto/program/type_names.h"
 
 namespace fixpoint {

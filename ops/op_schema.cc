@@ -13,7 +13,7 @@
 #include "ops/op_form.h"
 #include "ops/op_traits.h"
 #include "proto/program/attributes.h"
-#include "proto/program/program.h"
+#include "proto/program/op.h"
 #include "proto/program/slots.h"
 
 namespace fixpoint {

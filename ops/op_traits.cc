@@ -6,7 +6,7 @@
 
 #include "ops/op_schema.h"
 #include "ops/window.h"
-#include "proto/program/program.h"
+#include "proto/program/op.h"
 
 namespace fixpoint {
 namespace {

@@ -3,7 +3,7 @@
 #ifndef FIXPOINT_OPS_SELECTED_ROWS_H_
 #define FIXPOINT_OPS_SELECTED_ROWS_H_
 
-#include "proto/program/program.h"
+#include "proto/program/op.h"
 #include "proto/wire/program.pb.h"
 
 namespace fixpoint {

@@ -8,7 +8,7 @@
 #include "ops/code_ops.h"
 #include "ops/op_schema.h"
 #include "ops/op_traits.h"
-#include "proto/program/program.h"
+#include "proto/program/op.h"
 
 namespace fixpoint {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "ops/equal_shapes.h"
 #include "ops/op_traits.h"
-#include "proto/program/program.h"
+#include "proto/program/op.h"
 
 namespace fixpoint {
 

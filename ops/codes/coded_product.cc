@@ -7,7 +7,7 @@
 #include "ops/codes/declared_dims.h"
 #include "ops/codes/integer_reasons.h"
 #include "ops/window.h"
-#include "proto/program/program.h"
+#include "proto/program/op.h"
 
 namespace fixpoint {
 namespace {

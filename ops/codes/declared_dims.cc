@@ -1,6 +1,6 @@
 #include "ops/codes/declared_dims.h"
 
-#include "proto/program/program.h"
+#include "proto/program/op.h"
 
 namespace fixpoint {
 

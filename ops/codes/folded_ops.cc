@@ -15,7 +15,7 @@
 #include "ops/value_flow.h"
 #include "ops/window.h"
 #include "proto/program/attributes.h"
-#include "proto/program/program.h"
+#include "proto/program/op.h"
 
 namespace fixpoint {
 namespace {

@@ -14,7 +14,7 @@
 #include "ops/op_schema_builder.h"
 #include "ops/window.h"
 #include "proto/base/status_macros.h"
-#include "proto/program/program.h"
+#include "proto/program/op.h"
 
 namespace fixpoint {
 namespace {

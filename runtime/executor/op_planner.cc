@@ -12,7 +12,7 @@
 #include "ops/output_lod.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/attributes.h"
-#include "proto/program/program.h"
+#include "proto/program/op.h"
 #include "proto/program/type_names.h"
 #include "runtime/executor/block_crossing.h"
 

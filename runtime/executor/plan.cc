@@ -9,7 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "proto/base/status_macros.h"
-#include "proto/program/program.h"
+#include "proto/program/op.h"
 #include "proto/program/type_names.h"
 #include "runtime/backend.h"
 #include "runtime/guarded_call.h"

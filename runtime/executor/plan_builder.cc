@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "proto/base/status_macros.h"
-#include "proto/program/program.h"
+#include "proto/program/op.h"
 #include "runtime/executor/constants.h"
 #include "runtime/executor/keeping.h"
 #include "runtime/kernels/code_conversion.h"

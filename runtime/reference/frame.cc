@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "proto/base/status_macros.h"
-#include "proto/program/program.h"
+#include "proto/program/op.h"
 #include "runtime/backend.h"
 #include "runtime/bool_bytes.h"
 #include "runtime/finite_values.h"

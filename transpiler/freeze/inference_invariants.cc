@@ -12,6 +12,7 @@
 #include "ops/forward_ops.h"
 #include "ops/op_form.h"
 #include "ops/op_schema.h"
+#include "proto/program/program.h"
 #include "transpiler/freeze/test_mode.h"
 #include "transpiler/pipeline/captures.h"
 #include "transpiler/pipeline/uses.h"

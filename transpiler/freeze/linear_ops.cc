@@ -3,7 +3,7 @@
 #include "ops/code_ops.h"
 #include "ops/code_range.h"
 #include "proto/program/op_builder.h"
-#include "proto/program/program.h"
+#include "proto/program/op.h"
 #include "transpiler/pipeline/marks.h"
 
 namespace fixpoint {

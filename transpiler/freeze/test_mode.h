@@ -6,7 +6,7 @@
 #include "ops/era.h"
 #include "ops/op_form.h"
 #include "ops/op_schema.h"
-#include "proto/program/program.h"
+#include "proto/program/op.h"
 
 namespace fixpoint {
 

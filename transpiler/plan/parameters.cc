@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "proto/program/program.h"
+#include "proto/program/op.h"
 
 namespace fixpoint {
 namespace {

@@ -8,7 +8,7 @@
 #include "absl/types/span.h"
 #include "ops/dims.h"
 #include "proto/base/status_macros.h"
-#include "proto/program/program.h"
+#include "proto/program/op.h"
 #include "transpiler/sites/quantization_sites.h"
 
 namespace fixpoint {

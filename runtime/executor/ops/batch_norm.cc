@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "ops/norm_factors.h"
 #include "proto/base/status_macros.h"
-#include "proto/program/program.h"
+#include "proto/program/op.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/image_form.h"
 #include "runtime/kernels/batch_norm.h"

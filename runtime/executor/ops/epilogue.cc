@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "ops/op_traits.h"
 #include "proto/base/status_macros.h"
-#include "proto/program/program.h"
+#include "proto/program/op.h"
 #include "runtime/executor/ops/batch_norm.h"
 #include "runtime/kernels/activation.h"
 

@@ -15,7 +15,7 @@
 #include "ops/op_traits.h"
 #include "ops/quant_math.h"
 #include "proto/base/status_macros.h"
-#include "proto/program/program.h"
+#include "proto/program/op.h"
 #include "runtime/executor/ops/packed_weights.h"
 #include "runtime/executor/ops/planned_facts.h"
 #include "runtime/executor/ops/quantized_bias.h"

@@ -1,7 +1,7 @@
 #include "runtime/executor/ops/planned_facts.h"
 
 #include "ops/codes/integer_reasons.h"
-#include "proto/program/program.h"
+#include "proto/program/op.h"
 #include "runtime/executor/ops/quantized_bias.h"
 #include "runtime/executor/ops/row_codes.h"
 

@@ -10,7 +10,7 @@
 #include "absl/types/span.h"
 #include "ops/op_traits.h"
 #include "proto/base/status_macros.h"
-#include "proto/program/program.h"
+#include "proto/program/op.h"
 #include "runtime/executor/ops/epilogue.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/machine.h"

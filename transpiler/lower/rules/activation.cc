@@ -17,7 +17,7 @@
 #include "ops/codes/integer_reasons.h"
 #include "ops/op_traits.h"
 #include "proto/base/status_macros.h"
-#include "proto/program/program.h"
+#include "proto/program/op.h"
 #include "transpiler/lower/rules/lowering_facts.h"
 #include "transpiler/lower/rules/rule.h"
 #include "transpiler/lower/rules/table.h"

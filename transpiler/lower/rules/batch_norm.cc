@@ -20,7 +20,7 @@
 #include "ops/op_form.h"
 #include "ops/op_traits.h"
 #include "proto/base/status_macros.h"
-#include "proto/program/program.h"
+#include "proto/program/op.h"
 #include "transpiler/lower/rules/lowering_facts.h"
 #include "transpiler/lower/rules/rule.h"
 

@@ -8,7 +8,7 @@
 #include "ops/code_ops.h"
 #include "ops/dims.h"
 #include "proto/base/status_macros.h"
-#include "proto/program/program.h"
+#include "proto/program/op.h"
 
 namespace fixpoint {
 namespace {

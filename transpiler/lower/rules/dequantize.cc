@@ -22,7 +22,7 @@
 #include "ops/codes/integer_reasons.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/op_builder.h"
-#include "proto/program/program.h"
+#include "proto/program/op.h"
 #include "transpiler/lower/rules/rule.h"
 
 namespace fixpoint {

@@ -7,7 +7,7 @@
 #include "ops/codes/declared_dims.h"
 #include "ops/codes/integer_reasons.h"
 #include "ops/op_traits.h"
-#include "proto/program/program.h"
+#include "proto/program/op.h"
 #include "transpiler/lower/rules/bias_codes.h"
 #include "transpiler/pipeline/uses.h"
 

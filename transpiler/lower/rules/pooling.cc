@@ -20,7 +20,7 @@
 #include "ops/window.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/op_builder.h"
-#include "proto/program/program.h"
+#include "proto/program/op.h"
 #include "transpiler/lower/rules/move.h"
 #include "transpiler/lower/rules/product_of_codes.h"
 #include "transpiler/lower/rules/rule.h"

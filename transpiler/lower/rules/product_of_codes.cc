@@ -15,7 +15,7 @@
 #include "ops/op_schema.h"
 #include "ops/op_traits.h"
 #include "proto/base/status_macros.h"
-#include "proto/program/program.h"
+#include "proto/program/op.h"
 #include "proto/wire/deterministic_bytes.h"
 #include "transpiler/lower/rules/row_wise_product.h"
 

@@ -37,7 +37,7 @@
 #include "ops/value_flow.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/op_builder.h"
-#include "proto/program/program.h"
+#include "proto/program/op.h"
 #include "transpiler/lower/rules/move.h"
 #include "transpiler/lower/rules/rule.h"
 #include "transpiler/lower/rules/table.h"

@@ -28,7 +28,7 @@
 #include "ops/op_traits.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/op_builder.h"
-#include "proto/program/program.h"
+#include "proto/program/op.h"
 
 namespace fixpoint {
 namespace {

@@ -15,7 +15,7 @@
 #include "ops/quant_math.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/op_builder.h"
-#include "proto/program/program.h"
+#include "proto/program/op.h"
 #include "runtime/kernels/activation_functions.h"
 
 namespace fixpoint {

@@ -10,7 +10,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "ops/codes/integer_reasons.h"
 #include "ops/op_schema.h"
 #include "ops/op_traits.h"
 #include "proto/base/status_macros.h"
@@ -91,7 +90,7 @@ absl::StatusOr<Lowered> PrepareAndLower(const Program& program) {
 // codes.
 std::string ReasonOf(const LoweredOp& op, const std::map<std::string, std::string>& kept) {
   const auto found = kept.find(op.output);
-  return found != kept.end() ? found->second : std::string(IntegerReasonCode(op.reason));
+  return found != kept.end() ? found->second : std::string(ReasonCode(op));
 }
 
 void Count(const Lowered& lowered, IntegerShare* share) {

@@ -20,6 +20,8 @@ LoweredPart PartOf(IntegerReason reason) {
   }
 }
 
+absl::string_view ReasonCode(const LoweredOp& op) { return IntegerReasonCode(op.reason); }
+
 std::vector<LoweredType> CountByType(absl::Span<const LoweredOp> ops) {
   std::map<std::string, std::map<IntegerReason, int>> counts;
   for (const LoweredOp& op : ops) ++counts[op.type][op.reason];
@@ -54,8 +56,7 @@ std::string LoweringExplainTable(absl::Span<const LoweredOp> ops) {
   std::string table;
   for (const LoweredOp& op : ops) {
     absl::StrAppend(&table, "block ", op.block, ", op ", op.op, " (", op.type, ") -> ", op.output,
-                    ": ", IntegerReasonCode(op.reason), ": ", IntegerReasonMeaning(op.reason),
-                    "\n");
+                    ": ", ReasonCode(op), ": ", IntegerReasonMeaning(op.reason), "\n");
   }
   return table;
 }

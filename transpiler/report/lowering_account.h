@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "transpiler/lower/lowered_op.h"
 #include "transpiler/report/account.h"
@@ -22,6 +23,8 @@ enum class LoweredPart {
   kFloat,
 };
 LoweredPart PartOf(IntegerReason reason);
+// The code of the op's reason: "not_quantized".
+absl::string_view ReasonCode(const LoweredOp& op);
 
 // The counts of one op type.
 struct LoweredType {

@@ -15,7 +15,7 @@
 namespace fixpoint {
 namespace {
 
-// What a row is filled up with behind the last offset of its level.
+// What a row is filled up with after the last offset of its level.
 constexpr int64_t kFilling = -1;
 
 absl::Status IsNot(const Tensor& tensor, absl::string_view wanted) {

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "proto/program/op_builder.h"
 #include "proto/program/op.h"
+#include "proto/program/op_builder.h"
 #include "proto/program/slots.h"
 
 namespace fixpoint {

@@ -77,7 +77,8 @@ absl::Status CheckSpec(const Quantizer& quantizer, const QuantSpec& spec) {
                  QuantSpec::Scheme_Name(quantizer.scheme()));
   }
   if (!(spec.percentile() > 0 && spec.percentile() <= 100)) {
-    return Wrong(quantizer, "percentile is ", spec.percentile(), "; want more than 0 and at most 100");
+    return Wrong(quantizer, "percentile is ", spec.percentile(),
+                 "; want more than 0 and at most 100");
   }
   for (const auto& [name, value] : spec.parameters()) {
     if (absl::Status status = CheckParameter(quantizer, name, value); !status.ok()) return status;

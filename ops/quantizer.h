@@ -145,8 +145,8 @@ class Quantizer {
 double Parameter(const Quantizer& quantizer, const QuantSpec& spec, absl::string_view name);
 
 // Whether the quantizer supports a spec with no field absent: bits, granularity, scheme, form, a
-// percentile, and parameters that it knows, in their range. Error (kInvalidArgument): what is wrong and what would
-// be right.
+// percentile, and parameters that it knows, in their range. Error (kInvalidArgument): what is wrong
+// and what would be right.
 absl::Status CheckSpec(const Quantizer& quantizer, const QuantSpec& spec);
 
 // The recipe of a spec's form in an era; null if there is none.

@@ -2,8 +2,8 @@
 
 #include "ops/code_ops.h"
 #include "ops/code_range.h"
-#include "proto/program/op_builder.h"
 #include "proto/program/op.h"
+#include "proto/program/op_builder.h"
 #include "transpiler/pipeline/marks.h"
 
 namespace fixpoint {

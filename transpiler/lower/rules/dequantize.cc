@@ -21,8 +21,8 @@
 #include "ops/code_range.h"
 #include "ops/codes/integer_reasons.h"
 #include "proto/base/status_macros.h"
-#include "proto/program/op_builder.h"
 #include "proto/program/op.h"
+#include "proto/program/op_builder.h"
 #include "transpiler/lower/rules/rule.h"
 
 namespace fixpoint {

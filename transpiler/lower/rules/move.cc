@@ -11,8 +11,8 @@
 #include "ops/op_traits.h"
 #include "ops/value_flow.h"
 #include "proto/base/status_macros.h"
-#include "proto/program/op_builder.h"
 #include "proto/program/op.h"
+#include "proto/program/op_builder.h"
 #include "transpiler/lower/rules/rule.h"
 
 namespace fixpoint {

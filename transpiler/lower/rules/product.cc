@@ -35,8 +35,8 @@
 #include "ops/op_form.h"
 #include "ops/op_traits.h"
 #include "proto/base/status_macros.h"
-#include "proto/program/op_builder.h"
 #include "proto/program/op.h"
+#include "proto/program/op_builder.h"
 #include "transpiler/lower/rules/product_of_codes.h"
 #include "transpiler/lower/rules/rule.h"
 

@@ -27,8 +27,8 @@
 #include "ops/op_schema.h"
 #include "ops/op_traits.h"
 #include "proto/base/status_macros.h"
-#include "proto/program/op_builder.h"
 #include "proto/program/op.h"
+#include "proto/program/op_builder.h"
 
 namespace fixpoint {
 namespace {

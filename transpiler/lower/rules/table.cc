@@ -14,8 +14,8 @@
 #include "ops/op_traits.h"
 #include "ops/quant_math.h"
 #include "proto/base/status_macros.h"
-#include "proto/program/op_builder.h"
 #include "proto/program/op.h"
+#include "proto/program/op_builder.h"
 #include "runtime/kernels/activation_functions.h"
 
 namespace fixpoint {

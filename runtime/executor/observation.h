@@ -13,9 +13,9 @@
 namespace fixpoint::executor {
 
 struct Observation {
-  // The variables, of whatever block, each with a number. Those of parameters are not shown.
+  // The number by which each variable is shown, whatever its block; parameters are not shown.
   absl::flat_hash_map<std::string, int> variables;
-  // Is given the elements of an FP32 value, in whatever layout it is held, right after the step
+  // Gets the elements of an FP32 value, in whatever layout it is held, right after the step
   // that computes it: a feed before the first step, the value of an op in a loop in each iteration.
   // The span is valid during the call. An error ends the run.
   std::function<absl::Status(int variable, absl::Span<const float> elements)> show;

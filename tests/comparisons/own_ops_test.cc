@@ -244,7 +244,7 @@ TEST(OwnOps, ArePlannedQuantizedFoldedAndLowered) {
   }
 }
 
-// That of the op on integers has another default.
+// The op on integers has another default for the same attribute.
 TEST(OwnOps, AreLoweredWithTheDefaultsOfTheirAttributes) {
   AddOwnOps();
   const Program program = ParsedProgram(R"(program version=2006002

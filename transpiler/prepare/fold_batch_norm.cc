@@ -73,8 +73,7 @@ class NormFolder {
   }
 
  private:
-  // Those of a batch norm whose statistics are given by parameters, and of which only the result is
-  // read.
+  // The factors of a batch norm whose statistics are parameters and whose result alone is read.
   std::optional<std::vector<NormFactors>> FactorsOf(const Op& op) const {
     const std::optional<StageTrait>& stage = TraitsOf(op).stage;
     if (!stage || !stage->normalizes) return std::nullopt;

@@ -213,8 +213,11 @@ Network BuildNetwork(const std::string& name, int64_t batch, Training training, 
     network.image_dims = {batch, row.channels, size, size};
     network.scores = row.build(net, network.image);
     network.loss = Mean(net, SoftmaxWithCrossEntropy(net, network.scores, network.label));
-    const auto rule = training == Training::kAdam ? Adam() : Momentum(0.9f);
-    const auto minimized = Optimizer(rule, 0.01f).Minimize(net, network.loss);
+    const bool is_nesterov = training == Training::kNesterov;
+    const auto rule = training == Training::kAdam ? Adam() : Momentum(0.9f, is_nesterov);
+    Optimizer optimizer(rule, 0.01f);
+    if (is_nesterov) optimizer.set_l2_decay(5e-4f);
+    const auto minimized = optimizer.Minimize(net, network.loss);
     CHECK(minimized.ok()) << minimized.status();
     return network;
   }

@@ -5,7 +5,6 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/feeds_and_fetches.h"
 #include "proto/program/program.h"
@@ -16,6 +15,7 @@
 #include "runtime/scope.h"
 #include "runtime/tensor.h"
 #include "runtime/training/evaluator.h"
+#include "tools/evaluation_report.h"
 #include "tools/integer_speed.h"
 #include "tools/json.h"
 #include "tools/named_program.h"
@@ -30,21 +30,18 @@ absl::string_view Samples(const InferenceCommand& command) {
   return IsOfImages(*command.data) ? "images" : "samples";
 }
 
-std::string EvaluationText(const InferenceCommand& command, const Evaluation& evaluation) {
-  std::string text = absl::StrCat(Samples(command), " ", evaluation.samples);
-  if (evaluation.loss) absl::StrAppendFormat(&text, ", loss %.4f", *evaluation.loss);
-  if (evaluation.accuracy) absl::StrAppendFormat(&text, ", accuracy %.4f", *evaluation.accuracy);
-  return text + "\n";
+std::string ReportText(const InferenceCommand& command, const Evaluation& evaluation) {
+  return absl::StrCat(Samples(command), " ", evaluation.samples, ", ", EvaluationText(evaluation),
+                      "\n");
 }
 
-std::string EvaluationJson(const InferenceCommand& command, const Evaluation& evaluation) {
+std::string ReportJson(const InferenceCommand& command, const Evaluation& evaluation) {
   JsonWriter json;
   json.BeginObject();
   json.Key("schema_version").Int(kSchemaVersion);
   json.Key("program").String(command.program);
   json.Key(Samples(command)).Int(evaluation.samples);
-  if (evaluation.loss) json.Key("loss").Double(*evaluation.loss);
-  if (evaluation.accuracy) json.Key("accuracy").Double(*evaluation.accuracy);
+  WriteEvaluation(evaluation, "", json);
   json.EndObject();
   return json.Take();
 }
@@ -62,7 +59,7 @@ absl::StatusOr<ExitCode> EvaluateData(const InferenceCommand& command, const Pro
   ASSIGN_OR_RETURN(
       const NetworkVariables variables,
       FindVariablesForFlags(program, command.program, command.variables, InputsOf(*command.data)));
-  if (variables.scores.empty() && variables.loss.empty()) {
+  if (variables.scores.empty() && variables.loss.empty() && variables.metrics.empty()) {
     return UsageError(absl::StrCat(command.program,
                                    " has no cross entropy and not one fetch: which variable holds "
                                    "the scores of the classes? --scores=NAME"));
@@ -77,14 +74,14 @@ absl::StatusOr<ExitCode> EvaluateData(const InferenceCommand& command, const Pro
   if (!evaluator.ok()) return InFile(command.program, evaluator.status());
   const absl::StatusOr<Evaluation> evaluation = evaluator->Run();
   if (!evaluation.ok()) return InFile(command.program, evaluation.status());
-  if (!evaluation->loss && !evaluation->accuracy) {
+  if (!evaluation->loss && !evaluation->accuracy && evaluation->metrics.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat(command.program,
                      ": nothing is measured: the program has no loss, and the samples no labels; "
                      "want labels in an array of integers, \"labels\""));
   }
   RETURN_IF_ERROR(WriteReport(
-      command.json ? EvaluationJson(command, *evaluation) : EvaluationText(command, *evaluation),
+      command.json ? ReportJson(command, *evaluation) : ReportText(command, *evaluation),
       /*output_is_taken=*/false));
   RETURN_IF_ERROR(TellOfBackend(command, evaluator->backend(), /*output_is_taken=*/command.json));
   return kDone;

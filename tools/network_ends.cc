@@ -29,6 +29,9 @@ absl::Status CheckNamed(const Program& program, const std::string& path,
     if (name.empty()) continue;
     RETURN_IF_ERROR(FindForFlag(flag, name, program, path, FedVariables(program)).status());
   }
+  for (const std::string& name : named.metrics) {
+    RETURN_IF_ERROR(FindForFlag("measure", name, program, path).status());
+  }
   return absl::OkStatus();
 }
 

@@ -15,6 +15,9 @@ DEFINE_string(loss, "",
 DEFINE_string(scores, "",
               "The variable [N,classes] whose largest is the answer; by default what the cross "
               "entropy reads, or the only one that is fetched.");
+DEFINE_string(measure, "",
+              "Variables that hold a number for each batch, to average over the samples besides, "
+              "comma separated.");
 DEFINE_int64(batch_size, 64, "Images in a batch.");
 DEFINE_uint64(seed, 0,
               "Seed of random ops and, in training, of initial values and the order of data.");
@@ -37,7 +40,8 @@ absl::StatusOr<NetworkFlags> ReadNetworkFlags() {
     return UsageError(absl::StrCat("--threads=", FLAGS_threads, "; want 1 to ", kMostThreads));
   }
   NetworkFlags flags;
-  flags.variables = {FLAGS_images, FLAGS_labels, FLAGS_loss, FLAGS_scores};
+  flags.variables = {FLAGS_images, FLAGS_labels, FLAGS_loss, FLAGS_scores,
+                     SplitNames(FLAGS_measure)};
   flags.batch_size = FLAGS_batch_size;
   const absl::StatusOr<BackendKind> backend = BackendOfName(FLAGS_backend);
   if (!backend.ok()) return UsageError(absl::StrCat("--backend: ", backend.status().message()));

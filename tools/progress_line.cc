@@ -12,6 +12,7 @@ namespace fixpoint {
 namespace {
 
 constexpr auto kBetweenTexts = std::chrono::milliseconds(100);
+constexpr auto kBetweenLines = std::chrono::seconds(10);
 
 std::string DurationText(double seconds) {
   const auto whole = static_cast<int64_t>(std::llround(seconds));
@@ -32,21 +33,29 @@ std::string ProgressText(const TrainingProgress& progress) {
   return text;
 }
 
+ProgressLine::ProgressLine(std::ostream* out, Kind kind) : out_(out), kind_(kind) {
+  if (kind == Kind::kLogged) shown_at_ = std::chrono::steady_clock::now();
+}
+
 ProgressLine ProgressLine::OnStandardError() {
-  return ProgressLine(isatty(STDERR_FILENO) != 0 ? &std::cerr : nullptr);
+  return {&std::cerr, isatty(STDERR_FILENO) != 0 ? Kind::kReplaced : Kind::kLogged};
 }
 
 bool ProgressLine::IsDue() const {
-  return out_ != nullptr && std::chrono::steady_clock::now() - shown_at_ >= kBetweenTexts;
+  const auto since = std::chrono::steady_clock::now() - shown_at_;
+  return kind_ == Kind::kLogged ? since >= kBetweenLines : since >= kBetweenTexts;
 }
 
 void ProgressLine::Show(const std::string& text) {
-  if (out_ == nullptr) return;
+  shown_at_ = std::chrono::steady_clock::now();
+  if (kind_ == Kind::kLogged) {
+    *out_ << text << std::endl;
+    return;
+  }
   // Overwrites the last one, with blanks over its remaining end.
   *out_ << '\r' << text << std::string(std::max(width_, text.size()) - text.size(), ' ')
         << std::flush;
   width_ = text.size();
-  shown_at_ = std::chrono::steady_clock::now();
 }
 
 void ProgressLine::Clear() {

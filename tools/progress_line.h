@@ -1,4 +1,5 @@
-// A line at the bottom of a terminal that shows progress.
+// A line at the bottom of a terminal that shows progress; or, where there is no terminal, a line of
+// a log now and then.
 
 #ifndef FIXPOINT_TOOLS_PROGRESS_LINE_H_
 #define FIXPOINT_TOOLS_PROGRESS_LINE_H_
@@ -26,21 +27,26 @@ std::string ProgressText(const TrainingProgress& progress);
 
 class ProgressLine {
  public:
-  // `out` null: nothing is shown.
-  explicit ProgressLine(std::ostream* out) : out_(out) {}
-  // A line on standard error, if that is a terminal.
+  enum class Kind {
+    kReplaced,  // each text takes the place of the last
+    kLogged,    // each text is a line of its own
+  };
+  ProgressLine(std::ostream* out, Kind kind);
+  // On standard error: replaced where that is a terminal, and logged elsewhere.
   static ProgressLine OnStandardError();
   ~ProgressLine() { Clear(); }
 
-  // Whether a new text is due: a tenth of a second after the last.
+  // Whether a new text is due: a tenth of a second after the last, or, of a log, ten seconds after
+  // the last or the beginning.
   bool IsDue() const;
-  // Replaces the last text.
+  // Replaces the last text, or adds a line.
   void Show(const std::string& text);
-  // Erases the text, before something else is written to the terminal.
+  // Erases a text that would be replaced, before something else is written to the terminal.
   void Clear();
 
  private:
   std::ostream* out_;
+  Kind kind_;
   size_t width_ = 0;  // width of the text that is shown
   std::chrono::steady_clock::time_point shown_at_;
 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -11,7 +12,10 @@
 #include "proto/base/status_macros.h"
 #include "runtime/data/data_source.h"
 #include "runtime/passive_waiting.h"
+#include "runtime/training/metric.h"
+#include "runtime/training/rate_schedule.h"
 #include "tools/command_line.h"
+#include "tools/interruption.h"
 #include "tools/network_ends.h"
 #include "tools/network_flags.h"
 #include "tools/training_command.h"
@@ -33,7 +37,15 @@ DEFINE_int64(augment_padding, 0,
 DEFINE_bool(augment_flip, false, "Mirror half of the images, at random.");
 DEFINE_int64(epochs, 1, "How often to go through the whole data set.");
 DEFINE_int64(steps, 0, "How many batches to train on, instead of --epochs.");
+DEFINE_string(learning_rate, "",
+              "The rate, where the program's host feeds it: 0.1, cosine:0.1, linear:0.1 or "
+              "piecewise:0.1,0.01@STEP,..., each with ,warmup=STEPS; by default what the startup "
+              "program says.");
 DEFINE_int64(eval_every, 0, "Evaluate every N steps; always after the last.");
+DEFINE_string(keep_best, "",
+              "Save the parameters of the best evaluation instead of the last: accuracy, loss, "
+              "max:VARIABLE or min:VARIABLE.");
+DEFINE_int64(stop_after, 0, "End after N evaluations without a better one (--keep_best).");
 DEFINE_string(save, "", "Folder for the trained parameters, a file for each.");
 DEFINE_string(metrics, "", "File for measurements, a line of JSON each; - for stdout.");
 DEFINE_string(dump, "", "Variables or gradients of the last step to write, comma separated.");
@@ -54,10 +66,11 @@ ToolHelp Help() {
   help.flag_groups = {
       {"Programs and data:",
        {"startup", "params", "data", "eval_data", "eval_program", "images", "labels", "loss",
-        "scores"}},
+        "scores", "measure"}},
       {"How to train:",
-       {"epochs", "steps", "batch_size", "seed", "augment_padding", "augment_flip", "eval_every",
-        "backend", "threads", "max_iterations", "check_finite"}},
+       {"epochs", "steps", "batch_size", "learning_rate", "seed", "augment_padding", "augment_flip",
+        "eval_every", "keep_best", "stop_after", "backend", "threads", "max_iterations",
+        "check_finite"}},
       {"What to write:", {"save", "metrics", "dump", "dump_output", "dump_plan", "profile"}},
       {"Checkpoints:", {"checkpoint_dir", "checkpoint_every", "keep_checkpoints", "resume"}}};
   help.examples = {
@@ -88,6 +101,19 @@ absl::Status CheckFlags(const CommandLine& line) {
   RETURN_IF_ERROR(CheckAtLeast("eval_every", FLAGS_eval_every, 0));
   RETURN_IF_ERROR(CheckAtLeast("checkpoint_every", FLAGS_checkpoint_every, 0));
   RETURN_IF_ERROR(CheckAtLeast("keep_checkpoints", FLAGS_keep_checkpoints, 1));
+  RETURN_IF_ERROR(
+      CheckAtLeast("stop_after", FLAGS_stop_after, IsGiven(line, "stop_after") ? 1 : 0));
+  if (FLAGS_stop_after > 0 && FLAGS_keep_best.empty()) {
+    return UsageError("--stop_after: what is better is not known; want --keep_best=METRIC");
+  }
+  if (FLAGS_stop_after > 0 && !FLAGS_dump.empty()) {
+    return UsageError(
+        "--dump writes the last step's values, and --stop_after leaves open which "
+        "step that is; want one of them");
+  }
+  if (!FLAGS_keep_best.empty() && FLAGS_save.empty()) {
+    return UsageError("--keep_best needs a folder for the parameters: --save=FOLDER");
+  }
   if (FLAGS_dump.empty() != FLAGS_dump_output.empty()) {
     return UsageError("--dump says what to write and --dump_output where; want both or none");
   }
@@ -119,10 +145,34 @@ absl::StatusOr<ExitCode> Run(const CommandLine& line) {
     return UsageError("--eval_every: there is nothing to evaluate on; want --eval_data=NAME");
   }
   command.variables = flags.variables;
+  if (!FLAGS_keep_best.empty()) {
+    const absl::StatusOr<Metric> metric = ParseMetric(FLAGS_keep_best);
+    if (!metric.ok()) {
+      return UsageError(absl::StrCat("--keep_best: ", metric.status().message()));
+    }
+    if (!command.test_data) {
+      return UsageError("--keep_best: there is nothing to evaluate on; want --eval_data=NAME");
+    }
+    command.keep_best = *metric;
+    command.keep_best_text = FLAGS_keep_best;
+    std::vector<std::string>& measured = command.variables.metrics;
+    if (metric->is_variable() && std::count(measured.begin(), measured.end(), metric->name) == 0) {
+      measured.push_back(metric->name);
+    }
+  }
+  command.stop_after = FLAGS_stop_after;
   command.epochs = FLAGS_epochs;
   command.steps = FLAGS_steps;
   command.batch_size = flags.batch_size;
   command.augmentation = {FLAGS_augment_padding, FLAGS_augment_flip};
+  if (!FLAGS_learning_rate.empty()) {
+    const absl::StatusOr<RateSchedule> schedule = RateSchedule::Parse(FLAGS_learning_rate);
+    if (!schedule.ok()) {
+      return UsageError(absl::StrCat("--learning_rate: ", schedule.status().message()));
+    }
+    command.learning_rate = *schedule;
+    command.learning_rate_text = FLAGS_learning_rate;
+  }
   command.eval_every = FLAGS_eval_every;
   command.backend = flags.backend;
   command.backend_options = flags.backend_options;
@@ -142,8 +192,11 @@ absl::StatusOr<ExitCode> Run(const CommandLine& line) {
 }  // namespace fixpoint
 
 int main(int argc, char** argv) {
-  return fixpoint::RunTool(argc, argv, fixpoint::Help(), [argv](const fixpoint::CommandLine& line) {
-    if (FLAGS_threads > 1) fixpoint::WaitPassively(argv);
-    return fixpoint::Run(line);
-  });
+  const int code =
+      fixpoint::RunTool(argc, argv, fixpoint::Help(), [argv](const fixpoint::CommandLine& line) {
+        if (FLAGS_threads > 1) fixpoint::WaitPassively(argv);
+        return fixpoint::Run(line);
+      });
+  fixpoint::EndIfInterrupted();
+  return code;
 }

@@ -1,14 +1,13 @@
 #include "tools/training_command.h"
 
 #include <algorithm>
-#include <chrono>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "proto/base/status_macros.h"
 #include "proto/file/atomic_file.h"
 #include "proto/program/program.h"
@@ -21,14 +20,14 @@
 #include "runtime/training/checkpoint.h"
 #include "runtime/training/evaluator.h"
 #include "runtime/training/fed_batches.h"
+#include "runtime/training/rate_schedule.h"
 #include "runtime/training/trainer.h"
 #include "tools/initial_values.h"
-#include "tools/json.h"
-#include "tools/metrics_log.h"
+#include "tools/interruption.h"
 #include "tools/named_program.h"
 #include "tools/network_ends.h"
 #include "tools/outputs.h"
-#include "tools/progress_line.h"
+#include "tools/training_log.h"
 #include "transpiler/freeze/test_program.h"
 
 namespace fixpoint {
@@ -54,9 +53,7 @@ std::vector<std::string> FilesReadBy(const TrainingCommand& command) {
 class TrainingRun {
  public:
   explicit TrainingRun(const TrainingCommand& command)
-      : command_(command),
-        outputs_(FilesReadBy(command)),
-        progress_(ProgressLine::OnStandardError()) {}
+      : command_(command), outputs_(FilesReadBy(command)) {}
 
   absl::StatusOr<ExitCode> Run() {
     RETURN_IF_ERROR(ClaimOutputs());
@@ -68,8 +65,6 @@ class TrainingRun {
   }
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   // The file that the evaluated program is made from.
   const std::string& EvaluatedFile() const {
     return command_.eval_program.empty() ? command_.program : command_.eval_program;
@@ -120,10 +115,11 @@ class TrainingRun {
       ASSIGN_OR_RETURN(test_set_, OpenData(*command_.test_data, DataPart::kTest));
     }
     // Checked before a large network is initialised.
-    const absl::Status batches =
-        FedBatches::Create(training_, training_set_.get(), options_.variables, options_.batches)
-            .status();
-    return batches.ok() ? batches : InFile(command_.program, batches);
+    const absl::StatusOr<FedBatches> batches =
+        FedBatches::Create(training_, training_set_.get(), options_.variables, options_.batches);
+    if (!batches.ok()) return InFile(command_.program, batches.status());
+    RETURN_IF_ERROR(CountSteps(batches->batcher().BatchesPerEpoch()));
+    return FindRate();
   }
 
   absl::Status Begin() {
@@ -140,6 +136,7 @@ class TrainingRun {
     if (!trainer.ok()) return InFile(command_.program, trainer.status());
     trainer_.emplace(*std::move(trainer));
     RETURN_IF_ERROR(trainer_->GoTo(state_.step()));
+    if (rate_) trainer_->FeedRate(*rate_);
     if (test_set_ != nullptr) {
       absl::StatusOr<Evaluator> evaluator =
           Evaluator::Create(evaluation_, &scope_, test_set_.get(), test_options_);
@@ -147,13 +144,11 @@ class TrainingRun {
       evaluator_.emplace(*std::move(evaluator));
     }
 
-    RETURN_IF_ERROR(CountSteps());
-    ASSIGN_OR_RETURN(MetricsLog metrics,
-                     MetricsLog::Open(command_.metrics, state_.metrics_bytes()));
-    metrics_.emplace(std::move(metrics));
-    begun_at_ = Clock::now();
+    if (!command_.dump.empty() && trainer_->step() >= steps_) {
+      return UsageError("--dump: all steps are done, and none is left to dump; ask for more");
+    }
     begun_with_ = trainer_->step();
-    return absl::OkStatus();
+    return log_.Begin(options_, begun_with_, steps_, command_.metrics, state_.metrics_bytes());
   }
 
   absl::Status InitializeScope() {
@@ -191,23 +186,37 @@ class TrainingRun {
     state_.set_batch_size(command_.batch_size);
     state_.set_augment_padding(command_.augmentation.padding);
     state_.set_augment_flip(command_.augmentation.flip);
+    if (command_.learning_rate) {
+      state_.set_learning_rate(
+          command_.learning_rate->depends_on_length()
+              ? absl::StrCat(command_.learning_rate_text, " over ", steps_, " steps")
+              : command_.learning_rate_text);
+    }
+    if (command_.keep_best) state_.set_keep_best(command_.keep_best_text);
     state_.set_backend(std::string(BackendName(command_.backend)));
     state_.set_threads(command_.backend_options.threads);
     return absl::OkStatus();
   }
 
-  absl::Status CountSteps() {
+  absl::Status CountSteps(int64_t per_epoch) {
     constexpr int64_t kMostSteps = Trainer::kMostSteps;
-    const int64_t per_epoch = trainer_->StepsPerEpoch();
     const bool is_too_many =
         command_.steps > 0 ? command_.steps > kMostSteps : command_.epochs > kMostSteps / per_epoch;
     if (is_too_many) {
       return UsageError(absl::StrCat("a run has at most ", kMostSteps, " steps; ask for fewer"));
     }
     steps_ = command_.steps > 0 ? command_.steps : command_.epochs * per_epoch;
-    if (!command_.dump.empty() && trainer_->step() >= steps_) {
-      return UsageError("--dump: all steps are done, and none is left to dump; ask for more");
+    return absl::OkStatus();
+  }
+
+  absl::Status FindRate() {
+    if (!command_.learning_rate) return absl::OkStatus();
+    const absl::StatusOr<std::string> variable = FindFedRate(training_);
+    if (!variable.ok()) {
+      return UsageError(
+          absl::StrCat("--learning_rate: ", command_.program, ": ", variable.status().message()));
     }
+    rate_ = FedRate{*variable, *command_.learning_rate, steps_};
     return absl::OkStatus();
   }
 
@@ -226,8 +235,24 @@ class TrainingRun {
     RETURN_IF_ERROR(CheckIsOfRun(checkpoint, state_, scope_));
     state_.set_step(checkpoint.state.step());
     state_.set_metrics_bytes(checkpoint.state.metrics_bytes());
+    RETURN_IF_ERROR(ContinueWithBest(checkpoint));
     scope_ = std::move(checkpoint.scope);
     return Tell(absl::StrCat("resuming from ", checkpoint.path, "\n"));
+  }
+
+  // The parameters of the best evaluation so far are in the folder of --save.
+  absl::Status ContinueWithBest(const Checkpoint& checkpoint) {
+    if (!checkpoint.state.has_best_step()) return absl::OkStatus();
+    if (!std::filesystem::is_directory(command_.save)) {
+      return UsageError(absl::StrCat("--save=", command_.save, ": ", checkpoint.path,
+                                     " says that the best parameters so far, after step ",
+                                     checkpoint.state.best_step(),
+                                     ", were saved; want the folder that has them"));
+    }
+    state_.set_best_step(checkpoint.state.best_step());
+    state_.set_best_value(checkpoint.state.best_value());
+    state_.set_evaluations_since_best(checkpoint.state.evaluations_since_best());
+    return absl::OkStatus();
   }
 
   absl::Status TrainAll() {
@@ -235,7 +260,8 @@ class TrainingRun {
       const char* advice = " steps are done; --steps or --epochs asks for more\n";
       RETURN_IF_ERROR(Tell(absl::StrCat("all ", steps_, advice)));
     }
-    while (trainer_->step() < steps_) {
+    DeferInterruption();
+    while (trainer_->step() < steps_ && !HasStoppedImproving() && !IsInterrupted()) {
       const bool is_last = trainer_->step() + 1 == steps_;
       absl::StatusOr<BatchResult> result =
           trainer_->Step(is_last ? command_.dump : std::vector<std::string>());
@@ -244,16 +270,22 @@ class TrainingRun {
         return trainer_->step() == begun_with_ ? WithMissingValues(error, Trained(), scope_)
                                                : error;
       }
-      RETURN_IF_ERROR(TellOfStep(*result));
+      RETURN_IF_ERROR(log_.TellOfStep(trainer_->step(), *result, RateOfLastStep()));
       if (evaluator_ && IsDue(command_.eval_every, is_last)) RETURN_IF_ERROR(EvaluateNow());
-      if (checkpoints_ && IsDue(command_.checkpoint_every, is_last)) {
+      const bool ends = is_last || HasStoppedImproving() || IsInterrupted();
+      if (checkpoints_ && IsDue(command_.checkpoint_every, ends))
         RETURN_IF_ERROR(WriteCheckpoint());
-      }
       for (size_t i = 0; i < result->fetched.size(); ++i) {
         dumped_.Set(command_.dump[i], std::move(result->fetched[i]));
       }
     }
-    return absl::OkStatus();
+    if (trainer_->step() == steps_) return absl::OkStatus();
+    return Tell(HasStoppedImproving()
+                    ? absl::StrCat("ended after step ", trainer_->step(), ": ",
+                                   state_.evaluations_since_best(),
+                                   " evaluations were not better than that of step ",
+                                   state_.best_step(), "\n")
+                    : absl::StrCat("interrupted after step ", trainer_->step(), "\n"));
   }
 
   bool IsDue(int64_t every, bool is_last) const {
@@ -261,71 +293,69 @@ class TrainingRun {
   }
 
   absl::Status Tell(const std::string& text) {
-    progress_.Clear();
-    return WriteReport(text, outputs_.to_standard_output());
+    return log_.Tell(text, outputs_.to_standard_output());
   }
 
-  absl::Status TellOfStep(const BatchResult& result) {
-    const int64_t step = trainer_->step();
-    const double seconds = std::chrono::duration<double>(Clock::now() - begun_at_).count();
-    const auto done = static_cast<double>(step - begun_with_);
-    std::optional<double> accuracy;
-    if (result.correct) {
-      accuracy = static_cast<double>(*result.correct) / static_cast<double>(result.answers);
-    }
-    samples_ += result.samples;
-    if (progress_.IsDue()) {
-      progress_.Show(ProgressText({step, steps_, *result.loss, accuracy,
-                                   static_cast<double>(samples_) / seconds,
-                                   seconds / done * static_cast<double>(steps_ - step)}));
-    }
-    if (!metrics_->is_open()) return absl::OkStatus();
-    JsonWriter json(JsonWriter::Layout::kOneLine);
-    json.BeginObject().Key("step").Int(step).Key("loss").Double(*result.loss);
-    if (accuracy) json.Key("accuracy").Double(*accuracy);
-    json.Key("seconds").Double(seconds).EndObject();
-    return metrics_->Append(json.Take());
+  std::optional<double> RateOfLastStep() const {
+    if (!rate_) return std::nullopt;
+    return rate_->schedule.At(trainer_->step() - 1, rate_->steps);
   }
 
   absl::Status EvaluateNow() {
     const absl::StatusOr<Evaluation> evaluation = evaluator_->Run();
     if (!evaluation.ok()) return InFile(EvaluatedFile(), evaluation.status());
-    const int64_t step = trainer_->step();
-    std::string text = absl::StrFormat("step %d, epoch %d: test loss %.4f", step, trainer_->epoch(),
-                                       *evaluation->loss);
-    if (evaluation->accuracy) {
-      absl::StrAppendFormat(&text, ", accuracy %.4f", *evaluation->accuracy);
+    RETURN_IF_ERROR(log_.TellOfEvaluation(trainer_->step(), trainer_->epoch(), *evaluation,
+                                          outputs_.to_standard_output()));
+    return command_.keep_best ? KeepIfBest(*evaluation) : absl::OkStatus();
+  }
+
+  absl::Status KeepIfBest(const Evaluation& evaluation) {
+    const Metric& metric = *command_.keep_best;
+    const std::optional<double> value = metric.In(evaluation);
+    const bool is_best = value.has_value() &&
+                         (!state_.has_best_value() || metric.IsBetter(*value, state_.best_value()));
+    if (!is_best) {
+      state_.set_evaluations_since_best(state_.evaluations_since_best() + 1);
+      return absl::OkStatus();
     }
-    RETURN_IF_ERROR(Tell(absl::StrCat(text, "\n")));
-    if (!metrics_->is_open()) return absl::OkStatus();
-    JsonWriter json(JsonWriter::Layout::kOneLine);
-    json.BeginObject().Key("step").Int(step).Key("test_loss").Double(*evaluation->loss);
-    if (evaluation->accuracy) json.Key("test_accuracy").Double(*evaluation->accuracy);
-    json.EndObject();
-    return metrics_->Append(json.Take());
+    ASSIGN_OR_RETURN(StagedDirectory folder,
+                     StageSeparateParameters(training_.Proto(), scope_, command_.save));
+    RETURN_IF_ERROR(folder.Commit());
+    state_.set_best_step(trainer_->step());
+    state_.set_best_value(*value);
+    state_.set_evaluations_since_best(0);
+    return absl::OkStatus();
+  }
+
+  bool HasStoppedImproving() const {
+    return command_.stop_after > 0 && state_.evaluations_since_best() >= command_.stop_after;
   }
 
   absl::Status WriteCheckpoint() {
     state_.set_step(trainer_->step());
-    ASSIGN_OR_RETURN(const int64_t metrics_bytes, metrics_->Sync());
+    ASSIGN_OR_RETURN(const int64_t metrics_bytes, log_.Sync());
     state_.set_metrics_bytes(metrics_bytes);
     return checkpoints_->Write(state_, scope_);
   }
 
   absl::Status WriteOutputs() {
     std::string text;
-    if (!command_.save.empty()) {
+    if (state_.has_best_step()) {
+      absl::StrAppend(&text, "wrote ", command_.save, ": the parameters after step ",
+                      state_.best_step(), "\n");
+    } else if (!command_.save.empty()) {
       ASSIGN_OR_RETURN(StagedDirectory folder,
                        StageSeparateParameters(training_.Proto(), scope_, command_.save));
       outputs_.Hold(std::move(folder));
       absl::StrAppend(&text, "wrote ", command_.save, "\n");
     }
-    if (!command_.dump.empty()) {
+    // An interrupted run has no last step to dump.
+    if (!command_.dump.empty() && trainer_->step() == steps_) {
       ASSIGN_OR_RETURN(AtomicFile file, StageNpz(dumped_, command_.dump_output));
       outputs_.Hold(std::move(file));
       absl::StrAppend(&text, "wrote ", command_.dump_output, "\n");
     }
-    RETURN_IF_ERROR(metrics_->Sync().status());
+    RETURN_IF_ERROR(log_.Sync().status());
     RETURN_IF_ERROR(outputs_.Commit());
     if (command_.dump_plan) absl::StrAppend(&text, trainer_->backend().PlanText());
     absl::StrAppend(&text, trainer_->backend().ProfileText());
@@ -334,7 +364,7 @@ class TrainingRun {
 
   const TrainingCommand& command_;
   Outputs outputs_;
-  ProgressLine progress_;
+  TrainingLog log_;
   Program training_;
   Program startup_;
   Program evaluation_;
@@ -347,11 +377,9 @@ class TrainingRun {
   std::optional<Evaluator> evaluator_;
   TrainingState state_;
   int64_t steps_ = 0;  // steps of the whole run
+  std::optional<FedRate> rate_;
   std::optional<CheckpointFolder> checkpoints_;
-  std::optional<MetricsLog> metrics_;
-  Clock::time_point begun_at_;
   int64_t begun_with_ = 0;  // steps done before this run
-  int64_t samples_ = 0;     // samples trained on since then
   Scope dumped_;
 };
 

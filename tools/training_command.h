@@ -12,7 +12,9 @@
 #include "runtime/backends.h"
 #include "runtime/data/augmentation.h"
 #include "runtime/data/data_source.h"
+#include "runtime/training/metric.h"
 #include "runtime/training/network_variables.h"
+#include "runtime/training/rate_schedule.h"
 #include "tools/command_line.h"
 
 namespace fixpoint {
@@ -30,8 +32,13 @@ struct TrainingCommand {
   int64_t epochs = 0;
   int64_t steps = 0;  // 0: as many as the epochs have
   int64_t batch_size = 0;
-  Augmentation augmentation;  // of images, in training
-  int64_t eval_every = 0;     // steps; 0: only after the last
+  Augmentation augmentation;                  // of images, in training
+  std::optional<RateSchedule> learning_rate;  // none: the program's
+  std::string learning_rate_text;             // as named on the command line
+  int64_t eval_every = 0;                     // steps; 0: only after the last
+  std::optional<Metric> keep_best;            // none: the last parameters are saved
+  std::string keep_best_text;                 // as named on the command line
+  int64_t stop_after = 0;  // evaluations without a better one; 0: as many as there are
   BackendKind backend = kDefaultBackend;
   BackendOptions backend_options;
   bool dump_plan = false;

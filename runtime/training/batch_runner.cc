@@ -1,6 +1,7 @@
 #include "runtime/training/batch_runner.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -15,11 +16,13 @@ std::string Described(const std::string& name, const Tensor& tensor) {
                       DimsText(tensor.dims()));
 }
 
-absl::StatusOr<double> LossIn(const std::string& name, const Tensor& tensor) {
+// The number that a tensor holds; `what` it is, for the error.
+absl::StatusOr<double> NumberIn(absl::string_view what, const std::string& name,
+                                const Tensor& tensor) {
   if (tensor.size() == 1 && tensor.dtype() == VarType::FP32) return tensor.data<float>()[0];
   if (tensor.size() == 1 && tensor.dtype() == VarType::FP64) return tensor.data<double>()[0];
   return absl::InvalidArgumentError(
-      absl::StrCat("the loss ", Described(name, tensor), "; want one FP32 or FP64 number"));
+      absl::StrCat(what, " ", Described(name, tensor), "; want one FP32 or FP64 number"));
 }
 
 // How many rows have their largest score at their label.
@@ -70,6 +73,7 @@ absl::StatusOr<BatchResult> BatchRunner::Run(int64_t number, uint32_t step,
   const Tensor* const labels = batches_.LabelsOf(batch);
   const bool has_answers = labels != nullptr && !variables_.scores.empty();
   std::vector<std::string> fetches(also_fetch.begin(), also_fetch.end());
+  fetches.insert(fetches.end(), variables_.metrics.begin(), variables_.metrics.end());
   if (has_answers) fetches.push_back(variables_.scores);
   if (!variables_.loss.empty()) fetches.push_back(variables_.loss);
   ASSIGN_OR_RETURN(std::vector<Tensor> fetched,
@@ -78,7 +82,7 @@ absl::StatusOr<BatchResult> BatchRunner::Run(int64_t number, uint32_t step,
   BatchResult result;
   result.samples = static_cast<int64_t>(batch.samples.size());
   if (!variables_.loss.empty()) {
-    ASSIGN_OR_RETURN(result.loss, LossIn(variables_.loss, fetched.back()));
+    ASSIGN_OR_RETURN(result.loss, NumberIn("the loss", variables_.loss, fetched.back()));
     fetched.pop_back();
   }
   if (has_answers) {
@@ -87,6 +91,12 @@ absl::StatusOr<BatchResult> BatchRunner::Run(int64_t number, uint32_t step,
                      CountCorrect(variables_.scores, fetched.back(), labels->data<int64_t>()));
     fetched.pop_back();
   }
+  for (size_t i = 0; i < variables_.metrics.size(); ++i) {
+    ASSIGN_OR_RETURN(const double metric,
+                     NumberIn("the metric", variables_.metrics[i], fetched[also_fetch.size() + i]));
+    result.metrics.push_back(metric);
+  }
+  fetched.erase(fetched.begin() + static_cast<std::ptrdiff_t>(also_fetch.size()), fetched.end());
   result.fetched = std::move(fetched);
   return result;
 }

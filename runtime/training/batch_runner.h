@@ -36,6 +36,7 @@ struct BatchResult {
   std::optional<double> loss;  // none if the program has none
   int64_t answers = 0;         // number of labels: one for each sample, or each row of its sequence
   std::optional<int64_t> correct;  // how many are right; none if scores or labels are not known
+  std::vector<double> metrics;     // in the order of NetworkVariables::metrics
   std::vector<Tensor> fetched;     // other fetches
 };
 
@@ -50,8 +51,8 @@ class BatchRunner {
   const Backend& backend() const { return *backend_; }
 
   // Runs the program on batch `number`, counted from 0 through all epochs; `step` is the backend's.
-  // Errors: those of Backend::Run; kInvalidArgument: the loss is not one value, or the scores are
-  // not a row for each label.
+  // Errors: those of Backend::Run; kInvalidArgument: the loss or a metric is not one number, or the
+  // scores are not a row for each label.
   absl::StatusOr<BatchResult> Run(int64_t number, uint32_t step,
                                   absl::Span<const std::string> also_fetch = {});
 

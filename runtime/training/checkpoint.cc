@@ -100,6 +100,18 @@ absl::Status CheckIsOfRun(const Checkpoint& checkpoint, const TrainingState& run
     const auto flips = [](bool flip) { return flip ? "half of them" : "none"; };
     return refuse("images mirrored:", flips(state.augment_flip()), flips(run.augment_flip()));
   }
+  if (state.learning_rate() != run.learning_rate()) {
+    const auto rate = [](const TrainingState& of) {
+      return of.has_learning_rate() ? of.learning_rate() : "that of the program";
+    };
+    return refuse("the learning rate", rate(state), rate(run));
+  }
+  if (state.keep_best() != run.keep_best()) {
+    const auto kept = [](const TrainingState& of) {
+      return of.has_keep_best() ? of.keep_best() : "no metric";
+    };
+    return refuse("the best kept by", kept(state), kept(run));
+  }
   // Another backend or number of threads gives other bits.
   if (state.backend() != run.backend()) return refuse("backend", state.backend(), run.backend());
   if (state.threads() != run.threads()) return refuse("threads", state.threads(), run.threads());

@@ -26,7 +26,7 @@ absl::StatusOr<Evaluator> Evaluator::Create(const Program& program, Scope* scope
   in_order.batches.drop_last = false;
   in_order.batches.augmentation = Augmentation();
   ASSIGN_OR_RETURN(BatchRunner runner, BatchRunner::Create(program, scope, set, in_order));
-  return Evaluator(program, scope, std::move(runner));
+  return Evaluator(program, scope, options.variables.metrics, std::move(runner));
 }
 
 absl::StatusOr<Evaluation> Evaluator::Run() {
@@ -38,6 +38,7 @@ absl::StatusOr<Evaluation> Evaluator::Run() {
 
 absl::StatusOr<Evaluation> Evaluator::RunOnAll() {
   Evaluation evaluation;
+  for (const std::string& name : metrics_) evaluation.metrics.emplace_back(name, 0);
   double loss = 0;
   int64_t correct = 0;
   int64_t answers = 0;
@@ -48,11 +49,17 @@ absl::StatusOr<Evaluation> Evaluator::RunOnAll() {
     evaluation.samples += result.samples;
     has_loss = result.loss.has_value();
     has_answers = result.correct.has_value();
-    loss += result.loss.value_or(0) * static_cast<double>(result.samples);
+    const auto samples = static_cast<double>(result.samples);
+    loss += result.loss.value_or(0) * samples;
+    for (size_t i = 0; i < result.metrics.size(); ++i) {
+      evaluation.metrics[i].second += result.metrics[i] * samples;
+    }
     correct += result.correct.value_or(0);
     answers += result.answers;
   }
-  if (has_loss) evaluation.loss = loss / static_cast<double>(evaluation.samples);
+  const auto samples = static_cast<double>(evaluation.samples);
+  if (has_loss) evaluation.loss = loss / samples;
+  for (auto& [name, sum] : evaluation.metrics) sum /= samples;
   if (has_answers) {
     evaluation.accuracy = static_cast<double>(correct) / static_cast<double>(answers);
   }

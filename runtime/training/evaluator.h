@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -20,6 +22,8 @@ struct Evaluation {
   int64_t samples = 0;
   std::optional<double> loss;      // the mean over all samples
   std::optional<double> accuracy;  // the share of right answers
+  // The mean over all samples of what a batch gives, by the name of its variable.
+  std::vector<std::pair<std::string, double>> metrics;
 };
 
 // Error (kFailedPrecondition): the program has an op of the backward pass or of an optimizer, which
@@ -41,13 +45,18 @@ class Evaluator {
   const Backend& backend() const { return runner_.backend(); }
 
  private:
-  Evaluator(const Program& program, Scope* scope, BatchRunner runner)
-      : program_(&program), scope_(scope), runner_(std::move(runner)) {}
+  Evaluator(const Program& program, Scope* scope, std::vector<std::string> metrics,
+            BatchRunner runner)
+      : program_(&program),
+        scope_(scope),
+        metrics_(std::move(metrics)),
+        runner_(std::move(runner)) {}
 
   absl::StatusOr<Evaluation> RunOnAll();
 
   const Program* program_;
   Scope* scope_;
+  std::vector<std::string> metrics_;
   BatchRunner runner_;
 };
 

@@ -1,7 +1,6 @@
 #include "runtime/training/network_variables.h"
 
 #include <algorithm>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -106,6 +105,9 @@ absl::StatusOr<NetworkVariables> FindNetworkVariables(const Program& program,
   RETURN_IF_ERROR(CheckDeclared(program, named.labels, "fed labels"));
   RETURN_IF_ERROR(CheckDeclared(program, named.loss, "the loss"));
   RETURN_IF_ERROR(CheckDeclared(program, named.scores, "the scores of the classes"));
+  for (const std::string& metric : named.metrics) {
+    RETURN_IF_ERROR(CheckDeclared(program, metric, "a metric"));
+  }
   if (inputs == NetworkInputs::kAny) {
     if (named.labels.empty()) named.labels = LabelsOf(program);
   } else {

@@ -4,6 +4,7 @@
 #define FIXPOINT_RUNTIME_TRAINING_NETWORK_VARIABLES_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "proto/program/program_fwd.h"
@@ -15,6 +16,7 @@ struct NetworkVariables {
   std::string labels;  // fed: INT64 [N,1]; "": the program takes none
   std::string loss;    // a scalar; "": the program has none
   std::string scores;  // [N,classes], the largest of which is the answer; "": not known
+  std::vector<std::string> metrics = {};  // numbers that measure a batch besides: [] or [1]
 };
 
 // What the program is to be fed: images with their labels; or anything, by the names of its

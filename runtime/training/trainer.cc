@@ -55,11 +55,21 @@ absl::StatusOr<BatchResult> Trainer::Step(absl::Span<const std::string> also_fet
   if (younger_.step < 0 || step_ - younger_.step >= kStepsBetweenCopies) {
     RETURN_IF_ERROR(CopyScope());
   }
+  RETURN_IF_ERROR(WriteRate(step_));
   absl::StatusOr<BatchResult> result = runner_.Run(step_, BackendStep(step_), also_fetch);
   if (!result.ok()) return InStep(step_, result.status());
   if (!std::isfinite(*result->loss)) return NotFinite(*result->loss);
   ++step_;
   return result;
+}
+
+absl::Status Trainer::WriteRate(int64_t step) {
+  if (!rate_) return absl::OkStatus();
+  if (step >= rate_->steps) {
+    return absl::OutOfRangeError(
+        absl::StrCat("the learning rate is that of ", rate_->steps, " steps, and all are done"));
+  }
+  return SetRate(rate_->variable, rate_->schedule.At(step, rate_->steps), scope_);
 }
 
 absl::Status Trainer::CopyScope() {
@@ -82,6 +92,7 @@ absl::Status Trainer::NotFinite(double loss) {
   looking.backend_options.check_finite = true;
   ASSIGN_OR_RETURN(BatchRunner runner, BatchRunner::Create(*program_, scope_, set_, looking));
   for (int64_t step = from.step; step <= step_; ++step) {
+    RETURN_IF_ERROR(WriteRate(step));
     const absl::Status status = runner.Run(step, BackendStep(step)).status();
     if (status.ok()) continue;
     if (!IsNotFinite(status)) return InStep(step, status);

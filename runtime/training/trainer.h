@@ -12,7 +12,9 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -21,12 +23,21 @@
 #include "runtime/data/sample_set.h"
 #include "runtime/scope.h"
 #include "runtime/training/batch_runner.h"
+#include "runtime/training/rate_schedule.h"
 
 namespace fixpoint {
 
 // Runs a startup program. Its random numbers are those of step 0, training's of step 1 and on.
 // Errors: those of MakeBackend and Backend::Run.
 absl::Status Initialize(const Program& startup, Scope* scope, const BatchRunOptions& options);
+
+// A learning rate that the host feeds to the program: which variable holds it (FindFedRate), and
+// what it is in each of `steps` steps.
+struct FedRate {
+  std::string variable;
+  RateSchedule schedule;
+  int64_t steps = 1;
+};
 
 class Trainer {
  public:
@@ -50,7 +61,12 @@ class Trainer {
   // checking every value; another error then is returned as it is. A copy is made every
   // kStepsBetweenCopies steps, and the last two are kept: all losses between the older and the
   // younger one were finite, so that the value is younger than the older copy.
+  //
+  // With a fed rate also: those of SetRate; kOutOfRange: all of its steps are done.
   absl::StatusOr<BatchResult> Step(absl::Span<const std::string> also_fetch = {});
+
+  // From now on the rate is written into its variable before each step.
+  void FeedRate(FedRate rate) { rate_ = std::move(rate); }
 
   // Continues after `step` steps, with the scope holding what it held then.
   absl::Status GoTo(int64_t step);
@@ -69,6 +85,7 @@ class Trainer {
           const BatchRunOptions& options, BatchRunner runner);
 
   absl::Status CopyScope();
+  absl::Status WriteRate(int64_t step);
   // The error for a loss that is not finite in the step that was just done.
   absl::Status NotFinite(double loss);
 
@@ -77,6 +94,7 @@ class Trainer {
   const SampleSet* set_;
   BatchRunOptions options_;
   BatchRunner runner_;
+  std::optional<FedRate> rate_;
   int64_t step_ = 0;
   Copy older_;
   Copy younger_;

@@ -72,7 +72,7 @@ BinaryRun RunBinary(const std::string& target, const std::vector<std::string>& a
   for (int descriptor : {in, out, err}) close(descriptor);
   if (options.kill_after.count() > 0) {
     std::this_thread::sleep_for(options.kill_after);
-    kill(child, SIGKILL);
+    kill(child, options.signal);
   }
   int status = 0;
   PCHECK(waitpid(child, &status, 0) == child);

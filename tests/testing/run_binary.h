@@ -4,6 +4,7 @@
 #define FIXPOINT_TESTS_TESTING_RUN_BINARY_H_
 
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -24,8 +25,9 @@ struct RunBinaryOptions {
   std::string output;
   // Beyond so many bytes a file cannot be written, as on a full disk; 0: no limit.
   int64_t largest_file = 0;
-  // When it is killed, by signal 9, if it has not ended; 0: it is not.
+  // When it gets a signal, if it has not ended; 0: it gets none.
   std::chrono::microseconds kill_after{0};
+  int signal = SIGKILL;
 };
 
 // `target` is a path in the workspace ("tools/inspect") that the test's target names as data.

@@ -16,7 +16,7 @@ TEST(ProgressText, TellsHowFarHowWellHowFastAndHowLong) {
 
 TEST(ProgressLine, PutsATextInThePlaceOfTheLast) {
   std::ostringstream out;
-  ProgressLine line(&out);
+  ProgressLine line(&out, ProgressLine::Kind::kReplaced);
   EXPECT_TRUE(line.IsDue());
   line.Show("longer");
   EXPECT_FALSE(line.IsDue());
@@ -26,11 +26,14 @@ TEST(ProgressLine, PutsATextInThePlaceOfTheLast) {
   EXPECT_EQ(out.str(), "\rlonger\rtext  \r    \r");
 }
 
-TEST(ProgressLine, ShowsNothingWhereThereIsNoTerminal) {
-  ProgressLine line(nullptr);
+TEST(ProgressLine, WhereThereIsNoTerminalALogGrowsSlowly) {
+  std::ostringstream out;
+  ProgressLine line(&out, ProgressLine::Kind::kLogged);
   EXPECT_FALSE(line.IsDue());
-  line.Show("text");
+  line.Show("first");
+  line.Show("second");
   line.Clear();
+  EXPECT_EQ(out.str(), "first\nsecond\n");
 }
 
 }  // namespace

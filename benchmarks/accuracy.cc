@@ -3,10 +3,8 @@
 #include <glog/logging.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <utility>
-#include <variant>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -19,10 +17,10 @@
 #include "proto/program/program.h"
 #include "runtime/data/data_set.h"
 #include "runtime/data/image_set.h"
-#include "runtime/tensor.h"
 #include "runtime/training/batch_runner.h"
 #include "runtime/training/evaluator.h"
 #include "runtime/training/network_variables.h"
+#include "runtime/training/rate_schedule.h"
 #include "runtime/training/trainer.h"
 #include "transpiler/freeze/test_program.h"
 #include "transpiler/train/quantize_transpiler.h"
@@ -45,26 +43,14 @@ BatchRunOptions OptionsOf(const Program& program, uint64_t seed) {
   return options;
 }
 
-// The variable that the optimizer reads the learning rate from.
-std::string LearningRateOf(const Program& program) {
-  std::string name;
-  for (const Op& op : program.block(0).ops()) {
-    const Argument* rate = op.Input("LearningRate");
-    if (rate != nullptr) name = std::string(rate->name());
-  }
-  CHECK(!name.empty()) << "a program without an optimizer";
-  return name;
-}
-
 void Train(const Network& network, const AccuracyTask& task, int64_t steps, double rate,
            uint64_t seed, Scope* scope) {
   auto trainer = Trainer::Create(network.main, scope, &task.train, OptionsOf(network.main, seed));
   CHECK(trainer.ok()) << trainer.status();
-  const std::string rate_name = LearningRateOf(network.main);
+  const auto variable = FindFedRate(network.main);
+  CHECK(variable.ok()) << variable.status();
+  trainer->FeedRate({*variable, *RateSchedule::Parse(absl::StrCat("cosine:", rate)), steps});
   for (int64_t step = 0; step < steps; ++step) {
-    const double now = rate * (1 + std::cos(M_PI * static_cast<double>(step) / steps)) / 2;
-    std::get<Tensor>(*scope->FindOrNull(rate_name)).mutable_data<float>()[0] =
-        static_cast<float>(now);
     const auto result = trainer->Step();
     CHECK(result.ok()) << result.status();
   }

@@ -3,29 +3,19 @@
 
 #include <gflags/gflags.h>
 
-#include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "proto/base/status_macros.h"
 #include "tools/calibration_command.h"
 #include "tools/command_line.h"
-#include "tools/network_ends.h"
 #include "tools/network_flags.h"
+#include "tools/sample_flags.h"
 
-DEFINE_string(params, "", "Parameters: a combined file, or a folder with a file for each.");
-DEFINE_string(
-    data, "",
-    "Run on the training samples of mnist:FOLDER, cifar10:FOLDER, digits[:N] or "
-    "color_digits[:N], or on your own: images:PATH, npz:FILE or npy:NAME=FILE,NAME=FILE.");
-DEFINE_int64(samples, 300, "How many samples to run, if there are as many.");
-DEFINE_string(output, "", "Where to write the profile.");
 DEFINE_bool(outputs, false,
             "Follow the outputs of ops too, for configurations that observe_outputs.");
 DEFINE_int64(save_every, 1000,
              "Save the profile every N samples, so that a run that was killed can be resumed.");
-DEFINE_bool(resume, false, "Go on from what a run that was killed has saved.");
-DECLARE_uint64(seed);
 
 namespace fixpoint {
 namespace {
@@ -45,29 +35,18 @@ ToolHelp Help() {
 }
 
 absl::StatusOr<ExitCode> Run(const CommandLine& line) {
-  if (line.arguments.size() != 1) {
-    return UsageError(absl::StrCat("want one program; got ", line.arguments.size()));
-  }
-  if (FLAGS_data.empty()) return UsageError("want samples: --data=mnist:FOLDER or another");
-  if (FLAGS_output.empty()) return UsageError("want an output: --output=FILE");
-  RETURN_IF_ERROR(CheckAtLeast("samples", FLAGS_samples, 1));
+  ASSIGN_OR_RETURN(SampleFlags samples, ReadSampleFlags(line, "FILE"));
   RETURN_IF_ERROR(CheckAtLeast("save_every", FLAGS_save_every, 1));
-  if (FLAGS_resume && FLAGS_output == "-") {
+  const bool is_piped = samples.output == "-";
+  if (samples.resume && is_piped) {
     return UsageError("--resume: standard output has nothing saved beside it; want --output=FILE");
   }
   ASSIGN_OR_RETURN(const NetworkFlags flags, ReadNetworkFlags());
   CalibrationCommand command;
-  command.program = line.arguments[0];
-  command.params = FLAGS_params;
-  ASSIGN_OR_RETURN(command.data, DataOfFlag("data", FLAGS_data));
-  command.data_name = FLAGS_data;
+  command.from = std::move(samples);
   command.variables = flags.variables;
-  command.output = FLAGS_output;
-  command.samples = FLAGS_samples;
-  command.seed = FLAGS_seed;
   command.batch_size = flags.batch_size;
-  command.save_every = FLAGS_output == "-" ? 0 : FLAGS_save_every;
-  command.resume = FLAGS_resume;
+  command.save_every = is_piped ? 0 : FLAGS_save_every;
   if (FLAGS_outputs) command.outputs = ObservedOutputs::kAll;
   command.threads = flags.backend_options.threads;
   command.max_iterations = flags.backend_options.max_iterations;

@@ -4,29 +4,21 @@
 #define FIXPOINT_TOOLS_CALIBRATION_COMMAND_H_
 
 #include <cstdint>
-#include <string>
 
 #include "absl/status/statusor.h"
 #include "runtime/calibration/observed_variables.h"
-#include "runtime/data/data_source.h"
 #include "runtime/loop_bound.h"
 #include "runtime/training/network_variables.h"
 #include "tools/command_line.h"
+#include "tools/sample_flags.h"
 
 namespace fixpoint {
 
 struct CalibrationCommand {
-  std::string program;
-  std::string params;
-  DataSource data;
-  std::string data_name;  // as the command line names it
+  SampleFlags from;  // the samples: the first of those that the seed orders
   NetworkVariables variables;
-  std::string output;
-  int64_t samples = 0;  // at most; the first of those that the seed orders
-  uint64_t seed = 0;
   int64_t batch_size = 1;  // samples that are read, and given to the threads, at a time
   int64_t save_every = 0;  // samples, after which the profile so far is saved
-  bool resume = false;     // from what was saved
   ObservedOutputs outputs = ObservedOutputs::kNone;
   int threads = 1;
   int64_t max_iterations = kDefaultMaxIterations;

@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "proto/base/status_macros.h"
 #include "proto/file/atomic_file.h"
 #include "proto/file/program_file.h"
@@ -71,6 +72,16 @@ absl::Status SaveInferenceModel(const ProgramDesc& program, const Scope& scope,
                    StageCombinedParameters(program, scope, absl::StrCat(prefix, ".pdiparams")));
   RETURN_IF_ERROR(SaveProgram(program, ProgramFormat::kBinary, absl::StrCat(prefix, ".pdmodel")));
   return parameters.Commit();
+}
+
+absl::Status WriteInferenceModel(const ProgramDesc& program, const Scope& scope,
+                                 const std::string& name, StagedDirectory* folder) {
+  const ModelFiles files = WithPrefix(name);
+  ASSIGN_OR_RETURN(AtomicFile file, folder->CreateFile(files.program));
+  RETURN_IF_ERROR(WriteProgram(program, ProgramFormat::kBinary, files.program,
+                               [&file](absl::string_view bytes) { return file.Append(bytes); }));
+  RETURN_IF_ERROR(file.Commit());
+  return WriteCombinedParameters(program, scope, files.parameters, folder);
 }
 
 absl::StatusOr<InferenceModel> LoadInferenceModel(const std::string& path) {

@@ -10,6 +10,7 @@
 #include "proto/program/program.h"
 #include "proto/wire/program.pb.h"
 #include "runtime/scope.h"
+#include "runtime/staged_directory.h"
 
 namespace fixpoint {
 
@@ -18,6 +19,10 @@ namespace fixpoint {
 // and StageCombinedParameters (parameter_file.h).
 absl::Status SaveInferenceModel(const ProgramDesc& program, const Scope& scope,
                                 const std::string& prefix);
+
+// The same in a folder that is staged: <name>.pdmodel and <name>.pdiparams.
+absl::Status WriteInferenceModel(const ProgramDesc& program, const Scope& scope,
+                                 const std::string& name, StagedDirectory* folder);
 
 struct InferenceModel {
   Program program;

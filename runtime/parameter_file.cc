@@ -330,6 +330,13 @@ absl::StatusOr<std::vector<const Scope::Value*>> ValuesToSave(
   return values;
 }
 
+absl::StatusOr<std::vector<const Scope::Value*>> ValuesOfCombinedFile(const ProgramDesc& program,
+                                                                      const Scope& scope) {
+  const std::vector<ParameterInfo> parameters = ParametersOf(program);
+  RETURN_IF_ERROR(CheckKinds(parameters, /*combined=*/true));
+  return ValuesToSave(parameters, scope);
+}
+
 }  // namespace
 
 std::vector<ParameterInfo> ParametersOf(const ProgramDesc& program) {
@@ -397,12 +404,20 @@ absl::Status CheckSeparateParameters(const ProgramDesc& program, const Scope& sc
 
 absl::StatusOr<AtomicFile> StageCombinedParameters(const ProgramDesc& program, const Scope& scope,
                                                    const std::string& file) {
-  const std::vector<ParameterInfo> parameters = ParametersOf(program);
-  RETURN_IF_ERROR(CheckKinds(parameters, /*combined=*/true));
-  ASSIGN_OR_RETURN(const std::vector<const Scope::Value*> values, ValuesToSave(parameters, scope));
+  ASSIGN_OR_RETURN(const std::vector<const Scope::Value*> values,
+                   ValuesOfCombinedFile(program, scope));
   ASSIGN_OR_RETURN(AtomicFile output, AtomicFile::Create(file));
   for (const Scope::Value* value : values) RETURN_IF_ERROR(AppendValue(*value, output));
   return output;
+}
+
+absl::Status WriteCombinedParameters(const ProgramDesc& program, const Scope& scope,
+                                     const std::string& name, StagedDirectory* folder) {
+  ASSIGN_OR_RETURN(const std::vector<const Scope::Value*> values,
+                   ValuesOfCombinedFile(program, scope));
+  ASSIGN_OR_RETURN(AtomicFile output, folder->CreateFile(name));
+  for (const Scope::Value* value : values) RETURN_IF_ERROR(AppendValue(*value, output));
+  return output.Commit();
 }
 
 absl::StatusOr<StagedDirectory> StageSeparateParameters(const ProgramDesc& program,

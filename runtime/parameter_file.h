@@ -62,6 +62,10 @@ absl::Status CheckSeparateParameters(const ProgramDesc& program, const Scope& sc
 absl::StatusOr<AtomicFile> StageCombinedParameters(const ProgramDesc& program, const Scope& scope,
                                                    const std::string& file);
 
+// The same as a file of a folder that is staged.
+absl::Status WriteCombinedParameters(const ProgramDesc& program, const Scope& scope,
+                                     const std::string& name, StagedDirectory* folder);
+
 // Likewise one file for each of the program's parameters; slashes of a name are sub-folders. All
 // files are written and synced before the first takes its place, and other files of the folder
 // stay; StagedDirectory says what a crash leaves. Errors as above, and kFailedPrecondition for a

@@ -83,7 +83,9 @@ absl::StatusOr<AtomicFile> StagedDirectory::CreateFile(const std::string& name) 
   fs::create_directories(path.parent_path(), error);
   if (error) return CannotBeWritten(absl::StrCat(directory_, "/", name), error);
   names_.push_back(name);
-  return AtomicFile::Create(path.string());
+  ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path.string()));
+  file.CallIt((fs::path(directory_) / name).string());
+  return file;
 }
 
 absl::Status StagedDirectory::Commit() {

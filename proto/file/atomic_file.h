@@ -7,6 +7,7 @@
 #include <functional>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -35,6 +36,9 @@ class AtomicFile {
   AtomicFile& operator=(AtomicFile&& other) = delete;
   // Without Commit, `path` stays as it was.
   ~AtomicFile();
+
+  // The name that messages give the file from now on, as one that will be moved has another.
+  void CallIt(std::string path) { path_ = std::move(path); }
 
   absl::Status Append(absl::string_view bytes);
 

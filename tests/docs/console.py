@@ -18,7 +18,7 @@ import tempfile
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from pages import Page  # noqa: E402
 
-_TOOLS = ("transpile", "train", "calibrate", "infer", "inspect")
+_TOOLS = ("quantize", "transpile", "train", "calibrate", "infer", "inspect")
 _SECONDS = 60
 _README = "README.md"
 _INDEX = "docs/index.md"

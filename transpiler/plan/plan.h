@@ -41,6 +41,10 @@ struct Decision {
   std::string detail;  // the slot or value it is about
 };
 
+// The note on a plan that `is_inference`, which is no news to a caller that wants one.
+inline constexpr char kForInferenceNote[] =
+    "the program has no backward op: it is rewritten for inference";
+
 struct Plan {
   std::string target;
   bool is_inference = false;        // the program has no backward op

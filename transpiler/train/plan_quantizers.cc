@@ -48,9 +48,7 @@ class PlanQuantizers final : public StagePass<TrainContext> {
                                               context.quantizers, context.names.config));
     }
     if (context.config.observe_outputs()) NoteNothingObserved(program, context);
-    if (context.plan.is_inference) {
-      context.notes.push_back("the program has no backward op: it is rewritten for inference");
-    }
+    if (context.plan.is_inference) context.notes.push_back(kForInferenceNote);
     if (context.profile != nullptr) {
       RETURN_IF_ERROR(
           InputError(context.names.profile, MergeProfile(*context.profile, program, context.plan)));

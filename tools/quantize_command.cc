@@ -1,0 +1,156 @@
+#include "tools/quantize_command.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "proto/base/status_macros.h"
+#include "proto/program/feeds_and_fetches.h"
+#include "proto/program/program.h"
+#include "runtime/data/sample_set.h"
+#include "runtime/scope.h"
+#include "runtime/tensor.h"
+#include "tools/inference_inputs.h"
+#include "tools/named_config.h"
+#include "tools/named_parameters.h"
+#include "tools/named_program.h"
+#include "tools/network_ends.h"
+#include "tools/outputs.h"
+#include "tools/progress_line.h"
+#include "transpiler/quantize/quantize.h"
+#include "transpiler/report/account.h"
+#include "transpiler/report/lowering_account.h"
+
+namespace fixpoint {
+namespace {
+
+// A usage error if the output is no folder that can be written beside the inputs.
+absl::Status CheckOutput(const QuantizeCommand& command, const Program& program) {
+  if (command.from.output == "-") {
+    return UsageError("--output=-: the result is several files; want a folder");
+  }
+  std::vector<std::string> inputs = ParameterInputs(command.from.params, program.Proto());
+  for (const std::string& path : {command.from.program, command.config, command.target}) {
+    inputs.push_back(path);
+  }
+  for (const std::string& path : FilesOf(command.from.data)) inputs.push_back(path);
+  Outputs outputs(std::move(inputs));
+  return outputs.Claim(command.from.output);
+}
+
+// The samples to measure on, where they are not those for ranges.
+absl::StatusOr<std::unique_ptr<SampleSet>> OpenMeasured(const QuantizeCommand& command) {
+  if (command.eval_data) return OpenData(*command.eval_data, DataPart::kTest);
+  if (HasTestPart(command.from.data)) return OpenData(command.from.data, DataPart::kTest);
+  return nullptr;
+}
+
+int64_t BytesOf(const Scope& scope) {
+  int64_t bytes = 0;
+  for (const auto& [name, value] : scope) {
+    if (const auto* tensor = std::get_if<Tensor>(&value)) {
+      bytes += static_cast<int64_t>(tensor->bytes().size());
+    }
+  }
+  return bytes;
+}
+
+// "computed on integers: 6 of 6 ops (100 %)"
+std::string IntegersText(const QuantizedNetwork& network) {
+  const LoweringAccount account = MakeLoweringAccount(network.lowered.ops);
+  const int ops = account.integers + account.floats;
+  return absl::StrCat("computed on integers: ", account.integers, " of ", ops, " ops (",
+                      ops == 0 ? 0 : 100 * account.integers / ops, " %)\n");
+}
+
+std::string ComparisonText(const QuantizedNetwork& network) {
+  std::string text = absl::StrCat(
+      "simulated, portable and lowered programs agree to the bit: ", network.agreement.elements,
+      " elements on ", network.compared_samples,
+      network.compared_samples == 1 ? " sample" : " samples");
+  if (network.agreement.ties > 0) {
+    absl::StrAppend(&text, ", but for ", network.agreement.ties, " that round a tie");
+  }
+  text += "\n";
+  for (const ComparedVariable& variable : network.noise) {
+    const std::vector<std::string>& outputs = network.outputs;
+    if (std::count(outputs.begin(), outputs.end(), variable.name) == 0) continue;
+    absl::StrAppendFormat(&text, "signal to noise ratio of %s: %.1f dB\n", variable.name,
+                          variable.SignalToNoise());
+  }
+  return text;
+}
+
+std::string MeasuredText(const QuantizeCommand& command, const QuantizedNetwork& network) {
+  if (!network.measured) return "";
+  const MeasuredDrop& measured = *network.measured;
+  return absl::StrFormat("%s: %.4f in float, %.4f on integers, on %d samples\n", command.metric,
+                         measured.before, measured.after, measured.samples);
+}
+
+// What flags name of the program's inputs and outputs. Usage errors: those of
+// FindVariablesForFlags and FindNetworkEnds.
+absl::Status FindEnds(const QuantizeCommand& command, const Program& program,
+                      QuantizeOptions* options) {
+  const std::string& path = command.from.program;
+  options->named = command.variables;
+  options->inputs = InputsOf(command.from.data);
+  RETURN_IF_ERROR(
+      FindVariablesForFlags(program, path, command.variables, options->inputs).status());
+  if (!FetchedVariables(program).empty()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(NetworkEnds ends,
+                   FindNetworkEnds(program, path, {}, command.variables, "--scores=NAME"));
+  options->outputs = std::move(ends.outputs);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<ExitCode> RunQuantizeCommand(const QuantizeCommand& command) {
+  RETURN_IF_ERROR(CheckInputs({command.from.program, command.config, command.target}));
+  ASSIGN_OR_RETURN(NamedConfig config, LoadNamedConfig(command.config, command.target));
+  ASSIGN_OR_RETURN(const NamedProgram named, LoadNamedProgram(command.from.program));
+  const Program& program = named.program;
+  RETURN_IF_ERROR(CheckOutput(command, program));
+  RETURN_IF_ERROR(CheckEndsAreDeclared(program, command.from.program));
+  ASSIGN_OR_RETURN(const Scope parameters,
+                   LoadScope(program, command.from.program, "params", command.from.params));
+  QuantizeOptions options;
+  RETURN_IF_ERROR(FindEnds(command, program, &options));
+  ASSIGN_OR_RETURN(const std::unique_ptr<SampleSet> samples,
+                   OpenData(command.from.data, DataPart::kTraining));
+  ASSIGN_OR_RETURN(const std::unique_ptr<SampleSet> measured, OpenMeasured(command));
+  options.config = std::move(config.config);
+  options.names.config = config.name;
+  options.prepare.fold_batch_norm = command.fold_batch_norm;
+  options.samples = command.from.samples;
+  options.seed = command.from.seed;
+  options.batch_size = command.batch_size;
+  options.threads = command.threads;
+  options.max_iterations = command.max_iterations;
+  if (!command.metric.empty()) options.metric = Metric::OfName(command.metric);
+  ProgressLine progress = ProgressLine::OnStandardError();
+  options.progress = [&progress](const char* what, int64_t done, int64_t of) {
+    if (!progress.IsDue()) return;
+    progress.Show(of == 0 ? std::string(what) : absl::StrCat(what, " ", done, "/", of));
+  };
+  ASSIGN_OR_RETURN(const QuantizedNetwork network,
+                   Quantize(program, parameters,
+                            {samples.get(), command.from.data_name, measured.get()}, options));
+  progress.Clear();
+  RETURN_IF_ERROR(WriteQuantizedNetwork(network, command.from.output));
+  WriteNotes(command.from.program, network.notes);
+  RETURN_IF_ERROR(WriteReport(
+      absl::StrCat(AccountTable(MakeAccount(network.simulated.plan)), IntegersText(network),
+                   ComparisonText(network), MeasuredText(command, network), "parameters: ",
+                   BytesOf(parameters), " bytes in float, ", BytesOf(network.lowered.scope),
+                   " on integers\nwrote ", command.from.output, "\n"),
+      /*output_is_taken=*/false));
+  return kDone;
+}
+
+}  // namespace fixpoint

@@ -1,0 +1,36 @@
+// What `quantize` does: the whole way from a float network to one on integers.
+
+#ifndef FIXPOINT_TOOLS_QUANTIZE_COMMAND_H_
+#define FIXPOINT_TOOLS_QUANTIZE_COMMAND_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "runtime/data/data_source.h"
+#include "runtime/loop_bound.h"
+#include "runtime/training/network_variables.h"
+#include "tools/command_line.h"
+#include "tools/sample_flags.h"
+
+namespace fixpoint {
+
+struct QuantizeCommand {
+  SampleFlags from;
+  NetworkVariables variables;
+  std::string config;
+  std::string target;
+  bool fold_batch_norm = false;
+  std::string metric;                   // "": nothing is measured
+  std::optional<DataSource> eval_data;  // none: the test part of the samples, or the samples
+  int64_t batch_size = 1;
+  int threads = 1;
+  int64_t max_iterations = kDefaultMaxIterations;
+};
+
+absl::StatusOr<ExitCode> RunQuantizeCommand(const QuantizeCommand& command);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TOOLS_QUANTIZE_COMMAND_H_

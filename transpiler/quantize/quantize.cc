@@ -1,0 +1,217 @@
+#include "transpiler/quantize/quantize.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "proto/base/status_macros.h"
+#include "proto/file/atomic_file.h"
+#include "proto/file/text_message.h"
+#include "proto/program/feeds_and_fetches.h"
+#include "runtime/calibration/calibration_run.h"
+#include "runtime/calibration/observed_variables.h"
+#include "runtime/data/batcher.h"
+#include "runtime/inference_model.h"
+#include "runtime/staged_directory.h"
+#include "runtime/training/batch_runner.h"
+#include "runtime/training/fed_batches.h"
+#include "transpiler/quantize/parameter_faults.h"
+
+namespace fixpoint {
+namespace {
+
+BackendOptions BackendOptionsOf(const QuantizeOptions& options) {
+  BackendOptions backend;
+  backend.seed = options.seed;
+  backend.threads = options.threads;
+  backend.max_iterations = options.max_iterations;
+  return backend;
+}
+
+// The error, with the name of the program that it is about.
+absl::Status In(const Program& program, const absl::Status& status) {
+  return absl::Status(status.code(), absl::StrCat(program.name(), ": ", status.message()));
+}
+
+// Makes one network, step by step.
+class Quantization {
+ public:
+  Quantization(const QuantizeData& data, const QuantizeOptions& options)
+      : data_(data), options_(options), measured_(data.measured ? data.measured : data.samples) {}
+
+  absl::StatusOr<QuantizedNetwork> Run(const Program& program, const Scope& parameters) {
+    RETURN_IF_ERROR(CheckVariances(program, parameters));
+    network_.config = options_.config;
+    if (!network_.config.has_target()) network_.config.set_target(kDeployedTarget);
+    Tell("prepare");
+    ASSIGN_OR_RETURN(network_.prepared, Prepare(program, parameters, options_.prepare));
+    Note(network_.prepared.notes);
+    RETURN_IF_ERROR(FindEnds());
+    RETURN_IF_ERROR(Calibrate());
+    Tell("quantize");
+    ASSIGN_OR_RETURN(network_.simulated,
+                     Simulate(network_.prepared.program, network_.profile, network_.config,
+                              options_.names, &network_.prepared.scope));
+    Note(network_.simulated.notes);
+    Note(NotesOnDeadChannels(network_.simulated.plan, network_.prepared.scope));
+    RETURN_IF_ERROR(FreezeAndCompare());
+    RETURN_IF_ERROR(Measure());
+    return std::move(network_);
+  }
+
+ private:
+  void Tell(const char* what, int64_t done = 0, int64_t of = 0) const {
+    if (options_.progress) options_.progress(what, done, of);
+  }
+
+  void Note(const std::vector<std::string>& notes) {
+    network_.notes.insert(network_.notes.end(), notes.begin(), notes.end());
+  }
+
+  // Preparing may have given a value another name, so that the ends are those of the prepared
+  // program.
+  absl::Status FindEnds() {
+    const Program& program = network_.prepared.program;
+    const absl::StatusOr<NetworkVariables> variables =
+        FindNetworkVariables(program, options_.named, options_.inputs);
+    if (!variables.ok()) return In(program, variables.status());
+    variables_ = *variables;
+    network_.outputs =
+        options_.outputs.empty() ? NamesOf(FetchedVariables(program)) : options_.outputs;
+    if (network_.outputs.empty()) {
+      return In(program, absl::InvalidArgumentError("fetches nothing; want the names of outputs"));
+    }
+    for (const std::string& output : network_.outputs) {
+      const Variable* const variable = program.Find(program.block(0), output);
+      if (variable != nullptr && !variable->values().empty()) continue;
+      return In(program, absl::InvalidArgumentError(absl::StrCat(
+                             "no op computes the output \"", output,
+                             "\" once the program is prepared; want what it is a copy of")));
+    }
+    if (!options_.metric) return absl::OkStatus();
+    const absl::Status there = options_.metric->CheckIsThere(program, variables_, *measured_);
+    return there.ok() ? there : In(program, there);
+  }
+
+  BatchRunOptions HowToMeasure() const {
+    BatchRunOptions run;
+    run.variables = variables_;
+    run.backend_options = BackendOptionsOf(options_);
+    run.batches.batch_size = options_.batch_size;
+    return run;
+  }
+
+  absl::Status Calibrate() {
+    const Program& program = network_.prepared.program;
+    CalibrationRunOptions options;
+    options.calibration.outputs = network_.outputs;
+    options.calibration.observed =
+        FindObservedVariables(program, options_.config.observe_outputs() ? ObservedOutputs::kAll
+                                                                         : ObservedOutputs::kNone);
+    options.calibration.threads = options_.threads;
+    options.calibration.max_iterations = options_.max_iterations;
+    options.variables = variables_;
+    options.data_name = data_.name;
+    options.samples = options_.samples;
+    options.seed = options_.seed;
+    options.batch_size = options_.batch_size;
+    ASSIGN_OR_RETURN(
+        const std::unique_ptr<CalibrationRun> run,
+        CalibrationRun::Create(program, &network_.prepared.scope, data_.samples, options));
+    RETURN_IF_ERROR(run->Run([&] { Tell("calibrate", run->done(), run->samples()); }));
+    network_.profile = run->Profile();
+    Note(run->Notes());
+    return absl::OkStatus();
+  }
+
+  // Compares on the first samples of those that were calibrated with.
+  absl::Status FreezeAndCompare() {
+    BatchOptions batches;
+    batches.batch_size = std::min(options_.batch_size, options_.samples);
+    batches.seed = options_.seed;
+    ASSIGN_OR_RETURN(FedBatches source, FedBatches::Create(network_.prepared.program, data_.samples,
+                                                           variables_, batches));
+    ASSIGN_OR_RETURN(const Batch batch, source.batcher().Next());
+    network_.compared_samples = static_cast<int64_t>(batch.samples.size());
+    const std::vector<Feed> feeds = source.FeedsOf(batch);
+    const BackendOptions backend = BackendOptionsOf(options_);
+    const ComparedForm floats = {&network_.prepared.program, &network_.prepared.scope};
+    ComparedForms forms;
+    forms.simulated = {&network_.simulated.program, &network_.prepared.scope};
+    ASSIGN_OR_RETURN(network_.noise, CompareWithFloat(forms.simulated, floats, feeds, backend));
+    RETURN_IF_ERROR(FreezeAndLower());
+    Tell("compare");
+    forms.portable = {&network_.portable.program, &network_.portable.scope};
+    forms.lowered = {&network_.lowered.program, &network_.lowered.scope};
+    const auto& sites = network_.simulated.plan.sites();
+    forms.has_ties = std::any_of(sites.begin(), sites.end(), [](const QuantPlan::Site& site) {
+      return site.spec().rounding() == QuantSpec::HALF_AWAY_FROM_ZERO;
+    });
+    ASSIGN_OR_RETURN(network_.agreement, CheckFormsAgree(forms, feeds, backend));
+    return absl::OkStatus();
+  }
+
+  absl::Status FreezeAndLower() {
+    FreezeOptions freeze;
+    freeze.fetches = network_.outputs;
+    ASSIGN_OR_RETURN(network_.portable,
+                     Freeze(network_.simulated.program, network_.prepared.scope, freeze));
+    Note(network_.portable.notes);
+    ASSIGN_OR_RETURN(network_.lowered, Lower(network_.portable.program, network_.portable.scope));
+    Note(network_.lowered.notes);
+    return absl::OkStatus();
+  }
+
+  absl::Status Measure() {
+    if (!options_.metric) return absl::OkStatus();
+    MeasuredDrop& measured = network_.measured.emplace();
+    measured.samples = measured_->size();
+    const BatchRunOptions options = HowToMeasure();
+    Tell("measure", 0, 2);
+    ASSIGN_OR_RETURN(measured.before,
+                     options_.metric->Measure(network_.prepared.program, &network_.prepared.scope,
+                                              *measured_, options));
+    Tell("measure", 1, 2);
+    ASSIGN_OR_RETURN(measured.after,
+                     options_.metric->Measure(network_.simulated.program, &network_.prepared.scope,
+                                              *measured_, options));
+    return absl::OkStatus();
+  }
+
+  const QuantizeData& data_;
+  const QuantizeOptions& options_;
+  const SampleSet* const measured_;
+  NetworkVariables variables_;
+  QuantizedNetwork network_;
+};
+
+absl::Status WriteText(const google::protobuf::Message& message, const std::string& name,
+                       StagedDirectory* folder) {
+  ASSIGN_OR_RETURN(AtomicFile file, folder->CreateFile(name));
+  RETURN_IF_ERROR(file.Append(PrintTextMessage(message)));
+  return file.Commit();
+}
+
+}  // namespace
+
+absl::StatusOr<QuantizedNetwork> Quantize(const Program& program, const Scope& parameters,
+                                          const QuantizeData& data,
+                                          const QuantizeOptions& options) {
+  return Quantization(data, options).Run(program, parameters);
+}
+
+absl::Status WriteQuantizedNetwork(const QuantizedNetwork& network, const std::string& folder) {
+  ASSIGN_OR_RETURN(StagedDirectory staged, StagedDirectory::Create(folder));
+  RETURN_IF_ERROR(WriteInferenceModel(network.portable.program.Proto(), network.portable.scope,
+                                      "portable", &staged));
+  RETURN_IF_ERROR(WriteInferenceModel(network.lowered.program.Proto(), network.lowered.scope,
+                                      "lowered", &staged));
+  RETURN_IF_ERROR(WriteText(network.profile, "profile.textproto", &staged));
+  RETURN_IF_ERROR(WriteText(network.simulated.plan, "plan.textproto", &staged));
+  RETURN_IF_ERROR(WriteText(network.config, "config.textproto", &staged));
+  return staged.Commit();
+}
+
+}  // namespace fixpoint

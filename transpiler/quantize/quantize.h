@@ -1,0 +1,106 @@
+// From a float program for inference, its parameters and samples to a program on integers, checked:
+// the whole way in one call.
+//
+//   ASSIGN_OR_RETURN(QuantizedNetwork net, Quantize(program, parameters, {&samples}, options));
+//   RETURN_IF_ERROR(WriteQuantizedNetwork(net, "lenet.int8"));
+
+#ifndef FIXPOINT_TRANSPILER_QUANTIZE_QUANTIZE_H_
+#define FIXPOINT_TRANSPILER_QUANTIZE_QUANTIZE_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "proto/config/quant_config.pb.h"
+#include "proto/config/range_profile.pb.h"
+#include "proto/program/program.h"
+#include "runtime/data/sample_set.h"
+#include "runtime/loop_bound.h"
+#include "runtime/scope.h"
+#include "runtime/training/network_variables.h"
+#include "transpiler/freeze/freeze.h"
+#include "transpiler/lower/lower.h"
+#include "transpiler/pipeline/input_error.h"
+#include "transpiler/prepare/prepare.h"
+#include "transpiler/quantize/form_comparison.h"
+#include "transpiler/quantize/metric.h"
+#include "transpiler/quantize/simulated_model.h"
+
+namespace fixpoint {
+
+// The target if a configuration names none: that in which simulated, portable and lowered programs
+// round alike, and which computes most on integers.
+inline constexpr char kDeployedTarget[] = "onednn_int8";
+
+struct QuantizeData {
+  const SampleSet* samples = nullptr;   // on which ranges are found
+  std::string name;                     // for readers of the profile
+  const SampleSet* measured = nullptr;  // on which the metric is measured; null: on `samples`
+};
+
+struct QuantizeOptions {
+  QuantConfig config;
+  InputNames names;
+  PrepareOptions prepare;
+  // The variables of the program, where it does not tell (FindNetworkVariables), and what it is
+  // fed.
+  NetworkVariables named;
+  NetworkInputs inputs = NetworkInputs::kImages;
+  std::vector<std::string> outputs;  // what the result computes; empty: what the program fetches
+
+  int64_t samples = 300;  // at most, for ranges
+  uint64_t seed = 0;      // which samples those are
+  int64_t batch_size = 64;
+  int threads = 1;
+  int64_t max_iterations = kDefaultMaxIterations;
+
+  std::optional<Metric> metric;  // none: nothing is measured
+
+  // Where the work is: what is done, "calibrate", how often it was, and how often it will have
+  // been; 0 where that is not known.
+  std::function<void(const char* what, int64_t done, int64_t of)> progress;
+};
+
+// The metric in float and on integers.
+struct MeasuredDrop {
+  double before = 0;
+  double after = 0;
+  int64_t samples = 0;
+};
+
+struct QuantizedNetwork {
+  PreparedModel prepared;
+  std::vector<std::string> outputs;  // as the prepared program has them
+  RangeProfile profile;
+  QuantConfig config;        // as asked for, with the target that was chosen
+  SimulatedModel simulated;  // whose state is among the parameters of `prepared`
+  FrozenModel portable;
+  LoweredModel lowered;
+  std::vector<ComparedVariable> noise;  // beside the float program
+  FormAgreement agreement;
+  int64_t compared_samples = 0;
+  std::optional<MeasuredDrop> measured;
+  std::vector<std::string> notes;
+};
+
+// Prepares a float program for inference, runs it on samples for ranges, quantizes, freezes and
+// lowers it, compares the forms and measures them. `program` and `parameters` are not changed.
+// Errors: kInvalidArgument: there is no output; those of CheckVariances, Prepare,
+// FindNetworkVariables, CalibrationRun, Simulate, Freeze, Lower, CheckFormsAgree and Metric; so
+// codes of more than 8 bits are one.
+absl::StatusOr<QuantizedNetwork> Quantize(const Program& program, const Scope& parameters,
+                                          const QuantizeData& data, const QuantizeOptions& options);
+
+// Writes a folder that appears whole or not at all (runtime/staged_directory.h): portable.pdmodel
+// and portable.pdiparams, lowered.pdmodel and lowered.pdiparams, profile.textproto, plan.textproto
+// and config.textproto. Errors: those of StagedDirectory and
+// WriteInferenceModel.
+absl::Status WriteQuantizedNetwork(const QuantizedNetwork& network, const std::string& folder);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TRANSPILER_QUANTIZE_QUANTIZE_H_

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <string>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -42,9 +41,10 @@ DEFINE_string(learning_rate, "",
               "piecewise:0.1,0.01@STEP,..., each with ,warmup=STEPS; by default what the startup "
               "program says.");
 DEFINE_int64(eval_every, 0, "Evaluate every N steps; always after the last.");
-DEFINE_string(keep_best, "",
-              "Save the parameters of the best evaluation instead of the last: accuracy, loss, "
-              "max:VARIABLE or min:VARIABLE.");
+DEFINE_string(
+    keep_best, "",
+    "Save the parameters of the best evaluation instead of the last: by accuracy, loss, or "
+    "a variable of one number; with a - before it if less is better.");
 DEFINE_int64(stop_after, 0, "End after N evaluations without a better one (--keep_best).");
 DEFINE_string(save, "", "Folder for the trained parameters, a file for each.");
 DEFINE_string(metrics, "", "File for measurements, a line of JSON each; - for stdout.");
@@ -146,19 +146,11 @@ absl::StatusOr<ExitCode> Run(const CommandLine& line) {
   }
   command.variables = flags.variables;
   if (!FLAGS_keep_best.empty()) {
-    const absl::StatusOr<Metric> metric = ParseMetric(FLAGS_keep_best);
-    if (!metric.ok()) {
-      return UsageError(absl::StrCat("--keep_best: ", metric.status().message()));
-    }
     if (!command.test_data) {
       return UsageError("--keep_best: there is nothing to evaluate on; want --eval_data=NAME");
     }
-    command.keep_best = *metric;
+    command.keep_best = Metric::OfName(FLAGS_keep_best);
     command.keep_best_text = FLAGS_keep_best;
-    std::vector<std::string>& measured = command.variables.metrics;
-    if (metric->is_variable() && std::count(measured.begin(), measured.end(), metric->name) == 0) {
-      measured.push_back(metric->name);
-    }
   }
   command.stop_after = FLAGS_stop_after;
   command.epochs = FLAGS_epochs;

@@ -114,6 +114,16 @@ class TrainingRun {
     if (command_.test_data) {
       ASSIGN_OR_RETURN(test_set_, OpenData(*command_.test_data, DataPart::kTest));
     }
+    if (command_.keep_best) {
+      const Metric& metric = *command_.keep_best;
+      const absl::Status is_there =
+          metric.CheckIsThere(evaluation_, test_options_.variables, *test_set_);
+      if (!is_there.ok()) return InFile(EvaluatedFile(), is_there);
+      std::vector<std::string>& measured = test_options_.variables.metrics;
+      const bool is_measured =
+          !metric.is_variable() || std::count(measured.begin(), measured.end(), metric.name()) > 0;
+      if (!is_measured) measured.push_back(metric.name());
+    }
     // Checked before a large network is initialised.
     const absl::StatusOr<FedBatches> batches =
         FedBatches::Create(training_, training_set_.get(), options_.variables, options_.batches);

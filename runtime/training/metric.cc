@@ -1,34 +1,94 @@
 #include "runtime/training/metric.h"
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
-#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "proto/base/nearest_name.h"
+#include "proto/base/status_macros.h"
+#include "proto/program/program.h"
+#include "runtime/data/image_samples.h"
 
 namespace fixpoint {
+namespace {
+
+constexpr double kPercent = 100;
+
+bool HasLabels(const SampleSet& set) {
+  return std::any_of(set.fields().begin(), set.fields().end(), [](const SampleField& field) {
+    return field.name == ImageSamples::kLabelsField;
+  });
+}
+
+}  // namespace
+
+Metric Metric::OfName(absl::string_view name) {
+  if (name == "accuracy") return Metric(Kind::kAccuracy, name, /*less_is_better=*/false);
+  if (name == "loss") return Metric(Kind::kLoss, name, /*less_is_better=*/true);
+  const bool less = absl::ConsumePrefix(&name, "-");
+  return Metric(Kind::kVariable, name, less);
+}
+
+absl::Status Metric::CheckIsThere(const Program& program, const NetworkVariables& variables,
+                                  const SampleSet& set) const {
+  switch (kind_) {
+    case Kind::kAccuracy:
+      if (variables.scores.empty()) {
+        return absl::InvalidArgumentError(
+            "the metric accuracy: which variable holds the scores of the classes is not known");
+      }
+      if (HasLabels(set)) return absl::OkStatus();
+      return absl::InvalidArgumentError(
+          "the metric accuracy: the samples have no labels; want them in an array of integers, "
+          "\"labels\"");
+    case Kind::kLoss:
+      if (!variables.loss.empty()) return absl::OkStatus();
+      return absl::InvalidArgumentError("the metric loss: which variable is the loss is not known");
+    case Kind::kVariable:
+      break;
+  }
+  if (program.Find(program.block(0), name_) != nullptr) return absl::OkStatus();
+  std::vector<std::string> names = {"accuracy", "loss"};
+  for (const Variable* variable : program.block(0).variables()) names.push_back(variable->name());
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the metric \"", name_, "\" is no variable of the program; want accuracy, loss or a variable",
+      DidYouMean(name_, names)));
+}
+
+std::optional<double> Metric::ValueIn(const Evaluation& evaluation) const {
+  switch (kind_) {
+    case Kind::kAccuracy:
+      if (!evaluation.accuracy) return std::nullopt;
+      return kPercent * *evaluation.accuracy;
+    case Kind::kLoss:
+      return evaluation.loss;
+    case Kind::kVariable:
+      break;
+  }
+  for (const auto& [name, mean] : evaluation.metrics) {
+    if (name == name_) return mean;
+  }
+  return std::nullopt;
+}
 
 std::optional<double> Metric::In(const Evaluation& evaluation) const {
-  std::optional<double> value;
-  if (name == "accuracy") value = evaluation.accuracy;
-  if (name == "loss") value = evaluation.loss;
-  for (const auto& [variable, mean] : evaluation.metrics) {
-    if (is_variable() && variable == name) value = mean;
-  }
+  const std::optional<double> value = ValueIn(evaluation);
   return value && std::isfinite(*value) ? value : std::nullopt;
 }
 
-absl::StatusOr<Metric> ParseMetric(absl::string_view text) {
-  if (text == "accuracy") return Metric{"accuracy", true};
-  if (text == "loss") return Metric{"loss", false};
-  absl::string_view name = text;
-  const bool larger_is_better = absl::ConsumePrefix(&name, "max:");
-  if ((larger_is_better || absl::ConsumePrefix(&name, "min:")) && !name.empty() &&
-      name != "accuracy" && name != "loss") {
-    return Metric{std::string(name), larger_is_better};
-  }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "\"", text, "\" is no metric; want accuracy, loss, or a variable as max:NAME or min:NAME"));
+absl::StatusOr<double> Metric::Measure(const Program& program, Scope* scope, const SampleSet& set,
+                                       BatchRunOptions options) const {
+  options.variables.metrics.clear();
+  if (is_variable()) options.variables.metrics.push_back(name_);
+  ASSIGN_OR_RETURN(Evaluator evaluator, Evaluator::Create(program, scope, &set, options));
+  ASSIGN_OR_RETURN(const Evaluation evaluation, evaluator.Run());
+  const std::optional<double> value = ValueIn(evaluation);
+  if (value && std::isfinite(*value)) return *value;
+  return absl::InvalidArgumentError(
+      absl::StrCat("the metric ", name_, value ? absl::StrCat(" is ", *value) : " was not measured",
+                   "; want a finite number"));
 }
 
 }  // namespace fixpoint

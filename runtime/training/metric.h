@@ -1,4 +1,5 @@
-// A number by which evaluations are compared: which of them is the best.
+// How well a program does, as one number: by which evaluations are compared, and what quantizing
+// may cost.
 
 #ifndef FIXPOINT_RUNTIME_TRAINING_METRIC_H_
 #define FIXPOINT_RUNTIME_TRAINING_METRIC_H_
@@ -6,29 +7,58 @@
 #include <optional>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "proto/program/program_fwd.h"
+#include "runtime/data/sample_set.h"
+#include "runtime/scope.h"
+#include "runtime/training/batch_runner.h"
 #include "runtime/training/evaluator.h"
 
 namespace fixpoint {
 
-struct Metric {
-  // "accuracy" and "loss" are those of an evaluation; another one is a variable, one of
-  // NetworkVariables::metrics.
-  std::string name;
-  bool larger_is_better = true;
+class Metric {
+ public:
+  // "accuracy": the share of right answers, in percent; "loss"; or a variable of one number for
+  // each batch, the mean of which is taken over all samples. Of the loss less is better, and of a
+  // variable whose name is given with a "-" before it; of others more.
+  static Metric OfName(absl::string_view name);
 
-  bool is_variable() const { return name != "accuracy" && name != "loss"; }
-  bool IsBetter(double value, double than) const {
-    return larger_is_better ? value > than : value < than;
-  }
+  const std::string& name() const { return name_; }
+  // Whether it is neither accuracy nor loss; NetworkVariables::metrics then has to have its name.
+  bool is_variable() const { return kind_ == Kind::kVariable; }
+
   // What an evaluation says of it; nothing where it was not measured, or is not finite.
   std::optional<double> In(const Evaluation& evaluation) const;
-};
+  bool IsBetter(double value, double than) const { return Drop(than, value) < 0; }
+  // By how much `value` is worse than `reference`; negative if it is better.
+  double Drop(double reference, double value) const {
+    return less_is_better_ ? value - reference : reference - value;
+  }
 
-// Reads "accuracy", "loss", or "max:NAME" or "min:NAME" of a variable. Error (kInvalidArgument): it
-// is none of these.
-absl::StatusOr<Metric> ParseMetric(absl::string_view text);
+  // Error (kInvalidArgument), which says what there is: the program or the samples have nothing of
+  // that name.
+  absl::Status CheckIsThere(const Program& program, const NetworkVariables& variables,
+                            const SampleSet& set) const;
+  // What a program reaches on all samples of a set. Errors: those of Evaluator; kInvalidArgument:
+  // the metric is not finite.
+  absl::StatusOr<double> Measure(const Program& program, Scope* scope, const SampleSet& set,
+                                 BatchRunOptions options) const;
+
+ private:
+  enum class Kind { kAccuracy, kLoss, kVariable };
+
+  Metric(Kind kind, absl::string_view name, bool less_is_better)
+      : kind_(kind), name_(name), less_is_better_(less_is_better) {}
+
+  // The number as it was measured.
+  std::optional<double> ValueIn(const Evaluation& evaluation) const;
+
+  Kind kind_;
+  std::string name_;
+  bool less_is_better_;
+};
 
 }  // namespace fixpoint
 

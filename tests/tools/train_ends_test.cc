@@ -112,12 +112,10 @@ TEST_F(Train, WhatIsBetterHasToBeNamedAndMeasured) {
   const BinaryRun stop = Run({"--stop_after=2"});
   EXPECT_EQ(stop.exit_code, 2);
   EXPECT_THAT(stop.err, HasSubstr("--stop_after: what is better is not known; want --keep_best="));
-  const BinaryRun metric = Run({"--keep_best=mean_0.tmp_0", "--save=p"});
-  EXPECT_EQ(metric.exit_code, 2);
-  EXPECT_THAT(metric.err, HasSubstr("\"mean_0.tmp_0\" is no metric; want accuracy, loss, or a "));
-  const BinaryRun unknown = Run({"--keep_best=max:mean_0", "--save=p"});
-  EXPECT_EQ(unknown.exit_code, 2);
-  EXPECT_THAT(unknown.err, HasSubstr("--measure: "));
+  const BinaryRun unknown = Run({"--keep_best=mean_0", "--save=p"});
+  EXPECT_EQ(unknown.exit_code, 3);
+  EXPECT_THAT(unknown.err,
+              HasSubstr("mlp.txt: the metric \"mean_0\" is no variable of the program"));
   const BinaryRun unsaved = Run({"--keep_best=loss"});
   EXPECT_EQ(unsaved.exit_code, 2);
   EXPECT_THAT(unsaved.err, HasSubstr("--keep_best needs a folder for the parameters: --save="));

@@ -21,13 +21,13 @@
 #include "runtime/data/sample_set.h"
 #include "runtime/loop_bound.h"
 #include "runtime/scope.h"
+#include "runtime/training/metric.h"
 #include "runtime/training/network_variables.h"
 #include "transpiler/freeze/freeze.h"
 #include "transpiler/lower/lower.h"
 #include "transpiler/pipeline/input_error.h"
 #include "transpiler/prepare/prepare.h"
 #include "transpiler/quantize/form_comparison.h"
-#include "transpiler/quantize/metric.h"
 #include "transpiler/quantize/simulated_model.h"
 
 namespace fixpoint {

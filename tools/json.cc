@@ -6,35 +6,17 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "proto/base/utf8.h"
 
 namespace fixpoint {
 namespace {
 
-constexpr char kReplacement[] = "\xef\xbf\xbd";  // U+FFFD
-
-// The length of the UTF-8 sequence at the start of `bytes`; 0 if there is none (Unicode 15, table
-// 3-7). REQUIRES: bytes is not empty.
-size_t SequenceLength(absl::string_view bytes) {
-  const auto byte = [bytes](size_t i) { return static_cast<unsigned char>(bytes[i]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return 1;
-  const size_t length = lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 0;
-  if (length == 0 || bytes.size() < length) return 0;
-  const unsigned char low = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
-  const unsigned char high = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
-  if (byte(1) < low || byte(1) > high) return 0;
-  for (size_t i = 2; i < length; ++i) {
-    if (byte(i) < 0x80 || byte(i) > 0xbf) return 0;
-  }
-  return length;
-}
-
 void AppendString(absl::string_view value, std::string* text) {
   text->push_back('"');
   while (!value.empty()) {
-    const size_t length = SequenceLength(value);
+    const size_t length = Utf8SequenceLength(value);
     if (length == 0) {
-      text->append(kReplacement);
+      absl::StrAppend(text, kReplacementCharacter);
     } else if (value[0] == '"' || value[0] == '\\') {
       absl::StrAppend(text, "\\", value.substr(0, 1));
     } else if (static_cast<unsigned char>(value[0]) < 0x20) {

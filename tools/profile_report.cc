@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/ascii.h"
@@ -33,12 +32,6 @@ QuantSpec SpecOf(const RangeProfile::Entry& entry, int bits) {
   spec.set_signedness(entry.min() < 0 ? QuantSpec::SIGNED : QuantSpec::UNSIGNED);
   spec.set_rounding(QuantSpec::HALF_TO_EVEN);
   return spec;
-}
-
-double SignalToNoise(const BitHistogram& histogram, const RangeError& error) {
-  if (error.mean_squared == 0) return std::numeric_limits<double>::infinity();
-  const auto [mean, variance] = histogram.FindMoments();
-  return 10 * std::log10((mean * mean + variance) / error.mean_squared);
 }
 
 int64_t SampleCount(const RangeProfile& profile) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -201,6 +202,12 @@ RangeError FindRangeError(const BitHistogram& values, const ValueRange& range,
   }
   error.clipped /= static_cast<double>(values.count());
   return error;
+}
+
+double SignalToNoise(const BitHistogram& values, const RangeError& error) {
+  if (error.mean_squared == 0) return std::numeric_limits<double>::infinity();
+  const auto [mean, variance] = values.FindMoments();
+  return 10 * std::log10((mean * mean + variance) / error.mean_squared);
 }
 
 }  // namespace fixpoint

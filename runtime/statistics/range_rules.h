@@ -70,6 +70,8 @@ struct RangeError {
 // As if the values of a bin were evenly spread: exact for constants.
 RangeError FindRangeError(const BitHistogram& values, const ValueRange& range,
                           const RangeCoding& coding);
+// In dB; infinite if nothing is lost.
+double SignalToNoise(const BitHistogram& values, const RangeError& error);
 
 }  // namespace fixpoint
 

@@ -6,6 +6,16 @@
 #include "ops/codes/integer_reasons.h"
 
 namespace fixpoint {
+namespace {
+
+std::optional<IntegerReason> ReasonOfCode(absl::string_view code) {
+  for (const IntegerReason reason : AllIntegerReasons()) {
+    if (IntegerReasonCode(reason) == code) return reason;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
 
 LoweredPart PartOf(IntegerReason reason) {
   switch (reason) {
@@ -21,6 +31,16 @@ LoweredPart PartOf(IntegerReason reason) {
 }
 
 absl::string_view ReasonCode(const LoweredOp& op) { return IntegerReasonCode(op.reason); }
+
+std::optional<LoweredPart> PartOfCode(absl::string_view code) {
+  const std::optional<IntegerReason> reason = ReasonOfCode(code);
+  return reason ? std::optional<LoweredPart>(PartOf(*reason)) : std::nullopt;
+}
+
+absl::string_view MeaningOfCode(absl::string_view code) {
+  const std::optional<IntegerReason> reason = ReasonOfCode(code);
+  return reason ? IntegerReasonMeaning(*reason) : "";
+}
 
 std::vector<LoweredType> CountByType(absl::Span<const LoweredOp> ops) {
   std::map<std::string, std::map<IntegerReason, int>> counts;

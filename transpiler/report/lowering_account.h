@@ -3,6 +3,7 @@
 #ifndef FIXPOINT_TRANSPILER_REPORT_LOWERING_ACCOUNT_H_
 #define FIXPOINT_TRANSPILER_REPORT_LOWERING_ACCOUNT_H_
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,6 +26,9 @@ enum class LoweredPart {
 LoweredPart PartOf(IntegerReason reason);
 // The code of the op's reason: "not_quantized".
 absl::string_view ReasonCode(const LoweredOp& op);
+// The same for a reason's code; nothing and "" if no reason has it.
+std::optional<LoweredPart> PartOfCode(absl::string_view code);
+absl::string_view MeaningOfCode(absl::string_view code);
 
 // The counts of one op type.
 struct LoweredType {

@@ -74,7 +74,7 @@ std::string HelpText(const ToolHelp& help) {
     absl::StrAppend(&text, group.title, "\n");
     for (const std::string& name : group.flags) text += FlagHelp(name);
   }
-  text += "Examples:\n";
+  if (!help.examples.empty()) text += "Examples:\n";
   for (const std::string& example : help.examples) absl::StrAppend(&text, "  ", example, "\n");
   return text;
 }

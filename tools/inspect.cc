@@ -1,6 +1,6 @@
 // inspect: shows what a program holds, as counts, text or a graph; what is wrong with it; how it
 // differs from another one; what its inference will cost; and converts it to another form. Shows,
-// merges and compares profiles of ranges. Shows what parameter files hold.
+// merges and compares profiles of ranges. Shows what parameter files hold, and reports of runs.
 
 #include <gflags/gflags.h>
 
@@ -37,6 +37,7 @@
 #include "tools/params_command.h"
 #include "tools/profile_command.h"
 #include "tools/program_stats.h"
+#include "tools/report_command.h"
 #include "tools/verify_json.h"
 #include "transpiler/train/found_rewrite.h"
 #include "transpiler/train/invariants.h"
@@ -54,7 +55,8 @@ DEFINE_string(shapes, "", "extents of inputs: x=1x3x224x224; of sequences: words
 DEFINE_string(fetches, "", "outputs, comma separated; by default what it fetches, or the scores");
 DEFINE_string(target, "", "target to quantize for; by default that of transpile");
 DEFINE_string(config, "", "configuration to quantize by");
-DEFINE_string(output, "", "where to write the program or profile; a program is gzipped for .gz");
+DEFINE_string(output, "",
+              "where to write the program, profile or page; a program is gzipped for .gz");
 DEFINE_bool(merge, false, "writes one profile of all samples");
 DEFINE_bool(diff, false, "compares two profiles; exits with 1 if anything is different");
 DEFINE_int32(bits, 8, "of the codes that ranges are shown for");
@@ -276,6 +278,10 @@ absl::StatusOr<ExitCode> Params(const Paths& paths) {
   return RunParamsCommand({paths[0], paths.size() == 2 ? paths[1] : "", FLAGS_json});
 }
 
+absl::StatusOr<ExitCode> Report(const Paths& paths) {
+  return RunReportCommand({paths, FLAGS_output});
+}
+
 struct Subcommand {
   std::string name;
   std::string arguments;
@@ -327,6 +333,13 @@ std::vector<Subcommand> Subcommands() {
        2,
        {"json"},
        &Params},
+      {"report",
+       "RUN [RUN]",
+       "what a run found, or two, as a page for a browser",
+       1,
+       2,
+       {"output"},
+       &Report},
   };
 }
 

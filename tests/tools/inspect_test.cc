@@ -371,7 +371,8 @@ TEST_F(Inspect, WrongCommandLinesEndWithTwo) {
     std::string message;
   } kCases[] = {
       {{},
-       "a subcommand is missing: stats, text, verify, diff, dot, convert, cost, profile or params"},
+       "a subcommand is missing: stats, text, verify, diff, dot, convert, cost, profile, params or "
+       "report"},
       {{"sats", "x"}, "unknown subcommand sats; did you mean stats?"},
       {{"quantize", "x"}, "unknown subcommand quantize"},
       {{"stats"}, "stats takes PROGRAM, and was given 0 files"},

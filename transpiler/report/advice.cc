@@ -145,8 +145,9 @@ constexpr ValueRow kOfValues[] = {
      }},
     {"dead_channels", [](const Value& value) { return value.dead_channels() > 0; },
      [](const Value& value) {
-       return absl::StrCat(value.dead_channels(), " of ", value.channels(),
-                           " channels are 0 throughout, and can be pruned.");
+       return absl::StrCat("Of ", value.channels(), " channels, ", value.dead_channels(),
+                           value.dead_channels() == 1 ? " is" : " are",
+                           " 0 throughout, and can be pruned.");
      }},
 };
 
@@ -158,19 +159,22 @@ struct ReasonRow {
 // What would change a decision of the plan. A reason without a row needs no advice, or has its
 // advice in its meaning.
 constexpr ReasonRow kOfReasons[] = {
-    {Reason::kNotInTarget, "Another target may have it on integers; a target is a text file."},
-    {Reason::kOnRequest, "A rule for it, or also_quantize, makes it integers."},
+    {Reason::kNotInTarget,
+     "The target does not compute it on integers; another one may, and a target is a text file."},
+    {Reason::kOnRequest, "It is quantized on request: by a rule for it, or also_quantize."},
     {Reason::kConditionNotMet,
      "With the attributes that the target wants, or a target without that condition, it is "
      "quantized."},
-    {Reason::kSkippedByRule, "Without that rule it is quantized."},
-    {Reason::kSkippedByAttribute, "Without the attribute skip_quant it is quantized."},
+    {Reason::kSkippedByRule, "A rule leaves it in float; without that rule it is quantized."},
+    {Reason::kSkippedByAttribute,
+     "Its attribute skip_quant leaves it in float; without that it is quantized."},
     {Reason::kSkippedByScope,
      "Under another name scope, or by a target with other skip_scopes, it "
      "is quantized."},
     {Reason::kUnknownShape, "Exporting the program with declared shapes lets it be quantized."},
     {Reason::kMayBeNegative, "Signed codes, or UNSIGNED_IF_NEVER_NEGATIVE, take such values."},
-    {Reason::kNoResidual, "A rule for it, or also_quantize, quantizes both inputs."},
+    {Reason::kNoResidual,
+     "It adds no residual of codes; a rule for it, or also_quantize, quantizes both inputs."},
     {Reason::kScaleNotTrainable,
      "A quantizer without trained scales, such as "
      "moving_average_abs_max, needs no gradient."},

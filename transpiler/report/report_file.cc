@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -74,11 +76,14 @@ absl::Status CheckRunReport(const RunReport& report) {
 }
 
 absl::StatusOr<RunReport> LoadRunReport(const std::string& path) {
+  std::error_code error;
+  const bool is_folder = std::filesystem::is_directory(path, error);
+  const std::string file = is_folder ? absl::StrCat(path, "/", kReportFile) : path;
   RunReport report;
-  RETURN_IF_ERROR(LoadTextMessage(path, &report));
+  RETURN_IF_ERROR(LoadTextMessage(file, &report));
   const absl::Status fits = CheckRunReport(report);
   if (!fits.ok()) {
-    return absl::InvalidArgumentError(absl::StrCat(InputName(path), ": ", fits.message()));
+    return absl::InvalidArgumentError(absl::StrCat(InputName(file), ": ", fits.message()));
   }
   return report;
 }

@@ -15,8 +15,11 @@ namespace fixpoint {
 // the others.
 absl::Status CheckRunReport(const RunReport& report);
 
-// Reads a report that was written as text (PrintTextMessage). Errors: those of LoadTextMessage and
-// CheckRunReport, with the file's name.
+// What a report is called in the folder that a tool writes.
+inline constexpr char kReportFile[] = "report.textproto";
+
+// Reads a report that was written as text (PrintTextMessage), from a file or from kReportFile in a
+// folder. Errors: those of LoadTextMessage and CheckRunReport, with the file's name.
 absl::StatusOr<RunReport> LoadRunReport(const std::string& path);
 
 }  // namespace fixpoint

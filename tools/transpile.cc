@@ -53,6 +53,10 @@ DEFINE_string(frozen_form, "portable",
               "the reference's freeze; legacy_int8: the same stored as int8.");
 DEFINE_bool(fold_batch_norm, false,
             "Fold batch norms into the weights before them, for weights with one scale.");
+DEFINE_bool(equalize_weights, false,
+            "Scale channels between products so that both weights have one range for each; folds "
+            "batch norms too.");
+DEFINE_bool(add_biases, false, "Give products without a bias one of zeros.");
 DEFINE_bool(allow_dynamic, false,
             "Allow a frozen program to find ranges of activations as it runs.");
 DEFINE_string(plan, "", "Follow this plan instead of making one.");
@@ -77,7 +81,7 @@ std::vector<ModeFlags> Modes() {
           {"test", {"output", "dry_run"}},
           {"prepare",
            {"output", "dry_run", "json", "print_after", "stop_after", "params", "params_output",
-            "explain", "fold_batch_norm"}},
+            "explain", "fold_batch_norm", "equalize_weights", "add_biases"}},
           {"freeze",
            {"output", "dry_run", "json", "print_after", "stop_after", "params", "params_output",
             "feeds", "fetches", "frozen_form", "allow_dynamic"}},
@@ -146,10 +150,11 @@ ModelCommand MakeModelCommand(const std::string& path) {
 absl::StatusOr<ExitCode> Prepare(const std::string& path) {
   PrepareOptions options;
   options.fold_batch_norm = FLAGS_fold_batch_norm;
+  options.equalize_weights = FLAGS_equalize_weights;
+  options.add_biases = FLAGS_add_biases;
   ASSIGN_OR_RETURN(
       options.pipeline_options,
-      MakePipelineOptions({FLAGS_print_after, FLAGS_stop_after},
-                          FLAGS_fold_batch_norm ? kPrepareWithNormsPipeline : kPreparePipeline));
+      MakePipelineOptions({FLAGS_print_after, FLAGS_stop_after}, PreparePipelineOf(options)));
   return RunPrepareCommand(MakeModelCommand(path), options);
 }
 

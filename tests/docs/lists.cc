@@ -217,8 +217,11 @@ std::string PassesPage() {
   body += TableHead({"pipeline", "passes"});
   body += Row({"`transpile`", Code(kTrainPipeline)});
   body += Row({"`transpile --mode=test`", Code(kTestPipeline)});
-  body += Row({"`transpile --mode=prepare`", Code(kPreparePipeline)});
-  body += Row({"the same, `--fold_batch_norm`", Code(kPrepareWithNormsPipeline)});
+  body += Row({"`transpile --mode=prepare`", Code(PreparePipelineOf({}))});
+  PrepareOptions all;
+  all.equalize_weights = true;
+  all.add_biases = true;
+  body += Row({"the same, `--equalize_weights --add_biases`", Code(PreparePipelineOf(all))});
   body += Row({"`transpile --mode=freeze`", Code(kFreezePipeline)});
   body += Row({"the same, legacy forms", Code(kLegacyFreezePipeline)});
   body += Row({"`transpile --mode=lower`", Code(kLowerPipeline)});

@@ -67,15 +67,23 @@ std::vector<PreparedOp> OpsOf(const Program& program, const Pipeline& pipeline) 
 
 }  // namespace
 
+std::string PreparePipelineOf(const PrepareOptions& options) {
+  std::string passes =
+      "separate_writes,fold_constants,inline_shapes,remove_identities,inline_scalars,"
+      "flatten_biases";
+  if (options.fold_batch_norm || options.equalize_weights) passes += ",fold_batch_norm";
+  if (options.equalize_weights) passes += ",equalize_weights";
+  if (options.add_biases) passes += ",add_biases";
+  return passes + ",remove_dead_variables";
+}
+
 absl::StatusOr<PreparedModel> Prepare(const Program& program, const Scope& scope,
                                       const PrepareOptions& options) {
   RETURN_IF_ERROR(CheckCanBePrepared(program));
   const QuantizerTable quantizers;
   const PassTable built_in_passes = PreparePasses();
   const PassTable& passes = options.passes == nullptr ? built_in_passes : *options.passes;
-  const std::string text = !options.pipeline.empty() ? options.pipeline
-                           : options.fold_batch_norm ? kPrepareWithNormsPipeline
-                                                     : kPreparePipeline;
+  const std::string text = options.pipeline.empty() ? PreparePipelineOf(options) : options.pipeline;
   ASSIGN_OR_RETURN(const Pipeline pipeline,
                    Pipeline::Parse(text, passes, {"trained_parameters", "training_stripped"}));
   PrepareContext context(quantizers, scope);

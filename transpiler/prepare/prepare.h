@@ -17,23 +17,24 @@ namespace fixpoint {
 
 class PassTable;
 
-inline constexpr char kPreparePipeline[] =
-    "separate_writes,fold_constants,inline_shapes,remove_identities,inline_scalars,flatten_biases,"
-    "remove_dead_variables";
-// The same with batch norms in weights, for who needs weights with one scale, or moves scales
-// between layers.
-inline constexpr char kPrepareWithNormsPipeline[] =
-    "separate_writes,fold_constants,inline_shapes,remove_identities,inline_scalars,flatten_biases,"
-    "fold_batch_norm,remove_dead_variables";
-
 struct PrepareOptions {
-  // Whether batch norms are folded into weights, which rounds floats in another way.
+  // Whether batch norms are folded into weights, which rounds floats in another way: for who needs
+  // weights with one scale, or moves scales between layers.
   bool fold_batch_norm = false;
-  // A user's own passes, null: the built-in ones; and the passes to run, empty: one of the above.
+  // Whether weights are equalized (equalize_weights.cc), which rounds floats in another way too.
+  // Batch norms are folded then.
+  bool equalize_weights = false;
+  // Whether products without a bias get one of zeros.
+  bool add_biases = false;
+  // A user's own passes, null: the built-in ones; and the passes to run, empty: those of
+  // PreparePipelineOf.
   const PassTable* passes = nullptr;
   std::string pipeline;
   PipelineOptions pipeline_options;
 };
+
+// The built-in passes that the options ask for.
+std::string PreparePipelineOf(const PrepareOptions& options);
 
 // What a pass did to an op of the given program.
 struct PreparedOp {
@@ -54,10 +55,10 @@ struct PreparedModel {
 
 // Prepares a float program for inference with its parameters; neither is changed. The result has an
 // edit log: Untranspile restores the given program, of which the given parameters are. Transpile
-// quantizes it like any other, and undoing that leads back to it. Without `fold_batch_norm` it
-// computes the same to the bit, in the reference interpreter, but for inline_scalars, after which a
-// -0 may be 0. Linear in the program and in the parameters, and in the time
-// that the interpreter takes for what is constant.
+// quantizes it like any other, and undoing that leads back to it. Without options it computes the
+// same to the bit, in the reference interpreter, but for inline_scalars, after which a -0 may be 0.
+// Linear in the program and in the parameters, and in the time that the interpreter takes for what
+// is constant.
 //
 // Errors name the op and the variable:
 //   kFailedPrecondition  an op belongs to training; one quantizes or dequantizes; the program was

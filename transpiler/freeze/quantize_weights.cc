@@ -19,7 +19,6 @@
 //   fake_row_wise_dequantize(Scale=w.int8.scale, X=w.int8, ZeroPoint=w.int8.zero_point) -> (Out=d)
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,8 +29,6 @@
 #include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "ops/affine_codes.h"
-#include "ops/code_ops.h"
 #include "ops/code_range.h"
 #include "ops/dims.h"
 #include "ops/op_form.h"
@@ -42,13 +39,13 @@
 #include "proto/program/rewriter.h"
 #include "transpiler/freeze/freeze_context.h"
 #include "transpiler/freeze/linear_ops.h"
+#include "transpiler/freeze/site_codes.h"
 #include "transpiler/freeze/weight_codes.h"
 #include "transpiler/pipeline/captures.h"
 #include "transpiler/pipeline/parameter_writer.h"
 #include "transpiler/pipeline/uses.h"
 #include "transpiler/plan/parameters.h"
 #include "transpiler/sites/quantization_sites.h"
-#include "transpiler/sites/stored_scale.h"
 
 namespace fixpoint {
 namespace {
@@ -155,43 +152,6 @@ class WeightQuantizer {
     return absl::StrCat(site.quantizer->name(), " ", site.parameters.ShortDebugString());
   }
 
-  absl::StatusOr<std::vector<float>> StoredScales(const QuantizationSite& site) const {
-    const Scope& trained = context_.parameters.trained();
-    if (site.axis != -1) return FindStoredScales(*site.scale, trained, context_.quantizers);
-    ASSIGN_OR_RETURN(const StoredScale stored,
-                     FindStoredScale(*site.scale, trained, context_.quantizers));
-    return std::vector<float>{stored.value};
-  }
-
-  // The step and the zero point that training stored.
-  absl::StatusOr<AffineParams> StoredParams(const QuantizationSite& site) const {
-    const Scope& trained = context_.parameters.trained();
-    ASSIGN_OR_RETURN(const StoredScale step,
-                     FindStoredScale(*site.scale, trained, context_.quantizers));
-    const std::optional<CodeOp> read = ReadCodeOp(*site.quantize, EraOf(program_));
-    const Argument* const argument = read ? read->zero_point : nullptr;
-    const Scope::Value* const value =
-        argument != nullptr ? trained.FindOrNull(argument->name()) : nullptr;
-    const Tensor* const tensor = value != nullptr ? std::get_if<Tensor>(value) : nullptr;
-    if (tensor == nullptr || tensor->dtype() != VarType::FP32 || tensor->size() != 1) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(DescribeInFile(*site.quantize),
-                       ": the parameters have no zero point of one element for it"));
-    }
-    const float zero_point = tensor->data<float>()[0];
-    if (!IsCode(zero_point, site.codes)) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          DescribeInFile(*site.quantize), ": ", std::string(argument->slot_name()), " holds ",
-          zero_point, "; want a code, ", site.codes.smallest, " to ", site.codes.largest));
-    }
-    if (!std::isnormal(step.value)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(DescribeInFile(*site.quantize), ": ", std::string(site.scale->slot_name()),
-                       " holds ", step.value, "; want a finite number above 0"));
-    }
-    return AffineParams{step.value, zero_point};
-  }
-
   absl::StatusOr<const Written*> Write(const QuantizationSite& site) {
     const std::optional<WeightSource> source = SourceOf(*site.input->value(), EraOf(program_));
     if (!source.has_value()) {
@@ -207,18 +167,9 @@ class WeightQuantizer {
                        "\" with a zero point; want a symmetric quantizer for weights, or the "
                        "portable form of one with an op that dequantizes"));
     }
-    WeightCodesOptions options;
-    options.codes = site.codes;
-    options.axis = site.axis;
-    if (site.is_affine && !site.is_dynamic) {
-      ASSIGN_OR_RETURN(options.affine, StoredParams(site));
-    } else if (!site.is_dynamic) {
-      ASSIGN_OR_RETURN(options.scales, StoredScales(site));
-    } else if (site.quantizer != nullptr) {
-      options.find_scale = [&site](absl::Span<const float> values) {
-        return site.quantizer->Observe(site.parameters, values, /*state=*/{}, /*step=*/1);
-      };
-    }
+    ASSIGN_OR_RETURN(
+        const WeightCodesOptions options,
+        CodesOptionsOf(site, context_.parameters.trained(), context_.quantizers, EraOf(program_)));
     std::vector<float> stored = options.scales;
     if (options.affine) stored = {options.affine->step, options.affine->zero_point};
     const auto [it, is_new] = written_.try_emplace(
@@ -242,7 +193,7 @@ class WeightQuantizer {
     }
     RETURN_IF_ERROR(CheckDims(*site.quantize, weight, *tensor));
     absl::StatusOr<WeightCodes> made = source.is_cast ? MakeCodesOfCast(site, *tensor, options)
-                                                      : MakeCodes(site, *tensor, options);
+                                                      : MakeSiteCodes(site, *tensor, options);
     if (!made.ok()) {
       return absl::Status(made.status().code(),
                           absl::StrCat(DescribeInFile(*site.quantize), ": the weight \"",
@@ -269,26 +220,11 @@ class WeightQuantizer {
     return written;
   }
 
-  static absl::StatusOr<WeightCodes> MakeCodes(const QuantizationSite& site, const Tensor& weight,
-                                               const WeightCodesOptions& options) {
-    if (!site.is_affine) return MakeWeightCodes(weight, options);
-    if (options.affine) return MakeStoredAffineWeightCodes(weight, options);
-    QuantSpec spec = site.parameters;
-    spec.set_bits(site.codes.bits);
-    spec.set_scheme(QuantSpec::AFFINE);
-    return MakeAffineWeightCodes(weight, options, [&](absl::Span<const float> values) {
-      AffineParams params;
-      const absl::Span<float> zero_point[] = {absl::MakeSpan(&params.zero_point, 1)};
-      params.step = site.quantizer->Observe(spec, values, zero_point, /*step=*/1);
-      return params;
-    });
-  }
-
   static absl::StatusOr<WeightCodes> MakeCodesOfCast(const QuantizationSite& site,
                                                      const Tensor& parameter,
                                                      const WeightCodesOptions& options) {
     ASSIGN_OR_RETURN(const Tensor numbers, AsFloat(parameter));
-    return MakeCodes(site, numbers, options);
+    return MakeSiteCodes(site, numbers, options);
   }
 
   // Whether the parameters hold what `variable` is declared to hold.

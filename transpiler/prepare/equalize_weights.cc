@@ -53,9 +53,10 @@ double Equalize(const ScalableChannels& between, ScaledParameters* parameters) {
   std::vector<double> factors(between.channels, 1);
   std::vector<double> inverses(between.channels, 1);
   for (int64_t c = 0; c < between.channels; ++c) {
-    if (first[c] == 0 || second[c] == 0) continue;
-    factors[c] = std::sqrt(first[c] / second[c]);
-    inverses[c] = 1 / factors[c];
+    const double factor = std::sqrt(first[c] / second[c]);
+    if (!(factor > 0) || !std::isfinite(factor)) continue;
+    factors[c] = factor;
+    inverses[c] = 1 / factor;
     farthest = std::max({farthest, std::abs(factors[c] - 1), std::abs(inverses[c] - 1)});
   }
   if (farthest < kLeastChange) return farthest;

@@ -24,7 +24,8 @@ struct PrepareOptions {
   // Whether weights are equalized (equalize_weights.cc), which rounds floats in another way too.
   // Batch norms are folded then.
   bool equalize_weights = false;
-  // Whether products without a bias get one of zeros.
+  // Whether products without a bias get one of zeros, for CorrectBiases
+  // (transpiler/weights/correct_biases.h).
   bool add_biases = false;
   // A user's own passes, null: the built-in ones; and the passes to run, empty: those of
   // PreparePipelineOf.

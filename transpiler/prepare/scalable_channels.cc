@@ -49,7 +49,8 @@ void TakeLargestOf(absl::Span<const Number> elements, int64_t inner, absl::Span<
   const auto channels = static_cast<int64_t>(largest.size());
   for (size_t i = 0; i < elements.size(); ++i) {
     double& known = largest[static_cast<int64_t>(i) / inner % channels];
-    known = std::max(known, std::abs(static_cast<double>(elements[i])));
+    const double magnitude = std::abs(static_cast<double>(elements[i]));
+    if (magnitude > known || std::isnan(magnitude)) known = magnitude;
   }
 }
 

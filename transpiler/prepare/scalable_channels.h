@@ -69,7 +69,7 @@ class ScaledParameters {
 };
 
 // The largest magnitude of each channel in a tensor [outer, channels, inner], and in what was found
-// of others before.
+// of others before; NaN where one is.
 void TakeLargest(absl::Span<const float> elements, int64_t inner, absl::Span<double> largest);
 
 }  // namespace fixpoint

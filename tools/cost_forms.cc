@@ -26,70 +26,53 @@
 namespace fixpoint {
 namespace {
 
-using executor::GivenType;
-
 // In plans a scalar is [1].
 Dims PlannedDims(absl::Span<const int64_t> dims) {
   return dims.empty() ? Dims{1} : Dims(dims.begin(), dims.end());
 }
 
-// The types of the parameters, as a plan needs them.
-struct ParameterTypes {
-  absl::flat_hash_map<std::string, GivenType> by_name;
+// The parameters of a program, without their values.
+struct DeclaredParameters {
+  executor::ParameterTypes types;
   int64_t bytes = 0;
 };
 
 // Errors: those of BytesOfParameter; kInvalidArgument: no memory holds the parameters.
-absl::StatusOr<ParameterTypes> DeclaredTypes(const Program& program) {
-  ParameterTypes types;
+absl::StatusOr<DeclaredParameters> ParametersDeclaredBy(const Program& program) {
+  DeclaredParameters parameters;
   for (const ParameterInfo& parameter : ParametersOf(program.Proto())) {
     ASSIGN_OR_RETURN(const int64_t bytes, BytesOfParameter(program, parameter));
-    if (bytes > std::numeric_limits<int64_t>::max() - types.bytes) {
+    if (bytes > std::numeric_limits<int64_t>::max() - parameters.bytes) {
       return absl::InvalidArgumentError(absl::StrCat(
           program.name(), ": no memory holds the parameters, with \"", parameter.name, "\""));
     }
-    types.by_name[parameter.name] = {{parameter.dtype, PlannedDims(parameter.dims)}, {}};
-    types.bytes += bytes;
+    parameters.types[parameter.name] = {{parameter.dtype, PlannedDims(parameter.dims)}, {}};
+    parameters.bytes += bytes;
   }
-  return types;
+  return parameters;
 }
 
-ParameterTypes TypesIn(const Scope& scope) {
-  ParameterTypes types;
+int64_t BytesIn(const Scope& scope) {
+  int64_t bytes = 0;
   for (const auto& [name, value] : scope) {
-    const auto& tensor = std::get<Tensor>(value);
-    types.by_name[name] = {{tensor.dtype(), PlannedDims(tensor.dims())}, {}};
-    types.bytes += static_cast<int64_t>(tensor.bytes().size());
+    bytes += static_cast<int64_t>(std::get<Tensor>(value).bytes().size());
   }
-  return types;
+  return bytes;
 }
 
-absl::StatusOr<PlannedForm> Planned(Program program, const ParameterTypes& parameters,
-                                    const InferenceRequest& request) {
+absl::StatusOr<PlannedForm> Planned(Program program, const executor::ParameterTypes& types,
+                                    int64_t bytes, const InferenceRequest& request) {
   PlannedForm form;
   form.program = std::make_unique<const Program>(std::move(program));
-  form.parameter_bytes = parameters.bytes;
-  const absl::Status can_run = executor::CheckOps(*form.program);
-  if (!can_run.ok()) return InFile(form.program->name(), can_run);
-  executor::PlanRequest planned;
-  planned.feeds = request.feeds;
-  planned.fetches = request.outputs;
-  planned.has_constants = true;
-  absl::StatusOr<executor::Plan> plan = executor::MakePlan(
-      *form.program, planned, [&](absl::string_view name) -> std::optional<GivenType> {
-        const auto found = parameters.by_name.find(name);
-        if (found == parameters.by_name.end()) return std::nullopt;
-        return found->second;
-      });
-  if (!plan.ok()) return InFile(form.program->name(), plan.status());
-  form.plan = *std::move(plan);
+  form.parameter_bytes = bytes;
+  ASSIGN_OR_RETURN(form.plan, executor::PlanInference(*form.program, types, request));
   return form;
 }
 
 absl::StatusOr<PlannedForm> PlanAsGiven(const Program& program, const InferenceRequest& request) {
   ASSIGN_OR_RETURN(Program test, MakeTestProgram(program));
-  ASSIGN_OR_RETURN(const ParameterTypes types, DeclaredTypes(test));
-  return Planned(std::move(test), types, request);
+  ASSIGN_OR_RETURN(const DeclaredParameters parameters, ParametersDeclaredBy(test));
+  return Planned(std::move(test), parameters.types, parameters.bytes, request);
 }
 
 struct Lowered {
@@ -155,8 +138,9 @@ absl::StatusOr<ProgramForms> MakeProgramForms(const Program& program, const Name
     return forms;
   }
   forms.floats = FloatOpsOf(*lowered);
-  const ParameterTypes types = TypesIn(lowered->model.scope);
-  ASSIGN_OR_RETURN(forms.integers, Planned(std::move(lowered->model.program), types, request));
+  const Scope& scope = lowered->model.scope;
+  ASSIGN_OR_RETURN(forms.integers, Planned(std::move(lowered->model.program),
+                                           executor::TypesIn(scope), BytesIn(scope), request));
   return forms;
 }
 

@@ -12,19 +12,15 @@
 
 #include "absl/status/statusor.h"
 #include "proto/program/program_fwd.h"
+#include "runtime/executor/inference_plan.h"
 #include "runtime/executor/plan.h"
-#include "runtime/executor/planner.h"
 #include "tools/named_config.h"
 
 namespace fixpoint {
 
 enum class IntegerReason;  // ops/codes/integer_reasons.h
 
-// What to plan for: the inputs, and the variables to compute.
-struct InferenceRequest {
-  std::vector<executor::FeedType> feeds;
-  std::vector<std::string> outputs;
-};
+using executor::InferenceRequest;
 
 struct PlannedForm {
   std::unique_ptr<const Program> program;  // the program that is planned

@@ -2,16 +2,19 @@
 
 #include <gflags/gflags.h>
 
+#include <algorithm>
 #include <string>
-#include <utility>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "proto/base/status_macros.h"
 #include "tools/command_line.h"
 #include "tools/network_ends.h"
 #include "tools/network_flags.h"
 #include "tools/quantize_command.h"
 #include "tools/sample_flags.h"
+#include "transpiler/quantize/network_cost.h"
 
 DEFINE_string(config, "", "Configuration (proto/config/quant_config.proto as text).");
 DEFINE_string(target, "",
@@ -25,6 +28,13 @@ DEFINE_string(eval_data, "",
               "What to measure on, named as --data; by default its test images, if it has some, or "
               "else the same samples.");
 
+DEFINE_double(max_drop, 0,
+              "By how much --metric may be worse than in float, in its own units: layers are left "
+              "in float until it is not.");
+DEFINE_string(budget, "",
+              "What the result may take, in bytes of parameters or expected time of a run: 4MB, "
+              "300KB, 2ms. As many layers stay in float as that allows.");
+
 namespace fixpoint {
 namespace {
 
@@ -36,13 +46,36 @@ ToolHelp Help() {
   help.flag_groups = {
       {"What runs:", {"params", "data", "samples", "seed", "images", "labels", "loss", "scores"}},
       {"How it is quantized:", {"config", "target", "fold_batch_norm"}},
-      {"What is measured:", {"metric", "eval_data"}},
-      {"How:", {"threads", "batch_size", "max_iterations"}},
+      {"What is measured:", {"metric", "eval_data", "max_drop", "budget"}},
+      {"How:", {"threads", "batch_size", "max_iterations", "resume"}},
       {"What is written:", {"output"}}};
   help.examples = {
       "quantize mlp.test.txt --params=mlp.params --data=digits:500 --output=mlp.int8 "
       "--metric=accuracy"};
   return help;
+}
+
+bool IsGiven(const CommandLine& line, const std::string& flag) {
+  return std::count(line.flags.begin(), line.flags.end(), flag) > 0;
+}
+
+// What is searched for. Usage errors: both bounds; one that is none; a drop of nothing.
+absl::Status ReadBound(const CommandLine& line, QuantizeCommand* command) {
+  if (IsGiven(line, "budget")) {
+    if (IsGiven(line, "max_drop")) {
+      return UsageError("--max_drop and --budget are both what to search for; want one of them");
+    }
+    const absl::StatusOr<Budget> budget = Budget::Parse(FLAGS_budget);
+    if (!budget.ok()) return UsageError(absl::StrCat("--budget: ", budget.status().message()));
+    command->budget = *budget;
+  }
+  if (!IsGiven(line, "max_drop")) return absl::OkStatus();
+  if (FLAGS_metric.empty()) return UsageError("--max_drop needs what may drop: --metric=NAME");
+  if (!(FLAGS_max_drop >= 0)) {
+    return UsageError(absl::StrCat("--max_drop=", FLAGS_max_drop, "; want a number from 0"));
+  }
+  command->max_drop = FLAGS_max_drop;
+  return absl::OkStatus();
 }
 
 absl::StatusOr<ExitCode> Run(const CommandLine& line) {
@@ -57,6 +90,7 @@ absl::StatusOr<ExitCode> Run(const CommandLine& line) {
   if (!FLAGS_eval_data.empty()) {
     ASSIGN_OR_RETURN(command.eval_data, DataOfFlag("eval_data", FLAGS_eval_data));
   }
+  RETURN_IF_ERROR(ReadBound(line, &command));
   command.batch_size = flags.batch_size;
   command.threads = flags.backend_options.threads;
   command.max_iterations = flags.backend_options.max_iterations;

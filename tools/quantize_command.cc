@@ -1,19 +1,20 @@
 #include "tools/quantize_command.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/feeds_and_fetches.h"
 #include "proto/program/program.h"
 #include "runtime/data/sample_set.h"
 #include "runtime/scope.h"
-#include "runtime/tensor.h"
 #include "tools/inference_inputs.h"
 #include "tools/named_config.h"
 #include "tools/named_parameters.h"
@@ -21,6 +22,7 @@
 #include "tools/network_ends.h"
 #include "tools/outputs.h"
 #include "tools/progress_line.h"
+#include "transpiler/quantize/network_cost.h"
 #include "transpiler/quantize/quantize.h"
 #include "transpiler/report/account.h"
 #include "transpiler/report/lowering_account.h"
@@ -47,16 +49,6 @@ absl::StatusOr<std::unique_ptr<SampleSet>> OpenMeasured(const QuantizeCommand& c
   if (command.eval_data) return OpenData(*command.eval_data, DataPart::kTest);
   if (HasTestPart(command.from.data)) return OpenData(command.from.data, DataPart::kTest);
   return nullptr;
-}
-
-int64_t BytesOf(const Scope& scope) {
-  int64_t bytes = 0;
-  for (const auto& [name, value] : scope) {
-    if (const auto* tensor = std::get_if<Tensor>(&value)) {
-      bytes += static_cast<int64_t>(tensor->bytes().size());
-    }
-  }
-  return bytes;
 }
 
 // "computed on integers: 6 of 6 ops (100 %)"
@@ -108,6 +100,36 @@ absl::Status FindEnds(const QuantizeCommand& command, const Program& program,
   return absl::OkStatus();
 }
 
+// "kept in float: 2 of 8 layers: conv1.out, logits", and whether that is enough.
+std::string FoundText(const QuantizeCommand& command, const QuantizedNetwork& network) {
+  if (!network.found) return "";
+  const FoundPlan& found = *network.found;
+  std::map<std::string, std::vector<std::string>> outputs;  // by where they are kept
+  for (const RaisedLayer& layer : found.raised) {
+    outputs[absl::StrCat(layer.is_float ? "in " : "at ", layer.level)].push_back(layer.output);
+  }
+  std::string text;
+  for (const auto& [where, names] : outputs) {
+    absl::StrAppend(&text, "kept ", where, ": ", names.size(), " of ", found.layers,
+                    " layers: ", absl::StrJoin(names, ", "), "\n");
+  }
+  const auto amount = [&command](double number) {
+    return command.budget ? CostText(command.budget->of, number)
+                          : absl::StrFormat("a drop of %.4f", number);
+  };
+  const double most = command.budget ? command.budget->most : *command.max_drop;
+  absl::StrAppend(&text, found.holds ? "the bound holds: " : "no plan holds the bound; the best: ",
+                  amount(found.reached), " of at most ",
+                  command.budget ? amount(most) : absl::StrCat(most), "; ", found.measurements,
+                  " measurements\n");
+  return text;
+}
+
+// Where a run saves what it has measured.
+std::string StateOf(const std::string& output) {
+  return absl::StrCat(absl::StripSuffix(output, "/"), ".partial");
+}
+
 }  // namespace
 
 absl::StatusOr<ExitCode> RunQuantizeCommand(const QuantizeCommand& command) {
@@ -133,24 +155,33 @@ absl::StatusOr<ExitCode> RunQuantizeCommand(const QuantizeCommand& command) {
   options.threads = command.threads;
   options.max_iterations = command.max_iterations;
   if (!command.metric.empty()) options.metric = Metric::OfName(command.metric);
+  options.max_drop = command.max_drop;
+  options.budget = command.budget;
+  options.state_folder = StateOf(command.from.output);
+  options.resume = command.from.resume;
   ProgressLine progress = ProgressLine::OnStandardError();
   options.progress = [&progress](const char* what, int64_t done, int64_t of) {
     if (!progress.IsDue()) return;
-    progress.Show(of == 0 ? std::string(what) : absl::StrCat(what, " ", done, "/", of));
+    progress.Show(of > 0     ? absl::StrCat(what, " ", done, "/", of)
+                  : done > 0 ? absl::StrCat(what, " ", done)
+                             : std::string(what));
   };
   ASSIGN_OR_RETURN(const QuantizedNetwork network,
                    Quantize(program, parameters,
                             {samples.get(), command.from.data_name, measured.get()}, options));
   progress.Clear();
   RETURN_IF_ERROR(WriteQuantizedNetwork(network, command.from.output));
+  RemoveQuantizeState(options.state_folder);
   WriteNotes(command.from.program, network.notes);
   RETURN_IF_ERROR(WriteReport(
       absl::StrCat(AccountTable(MakeAccount(network.simulated.plan)), IntegersText(network),
-                   ComparisonText(network), MeasuredText(command, network), "parameters: ",
-                   BytesOf(parameters), " bytes in float, ", BytesOf(network.lowered.scope),
+                   ComparisonText(network), FoundText(command, network),
+                   MeasuredText(command, network),
+                   "parameters: ", ParameterBytes(program, parameters), " bytes in float, ",
+                   ParameterBytes(network.lowered.program, network.lowered.scope),
                    " on integers\nwrote ", command.from.output, "\n"),
       /*output_is_taken=*/false));
-  return kDone;
+  return !network.found || network.found->holds ? kDone : kAnswerIsNo;
 }
 
 }  // namespace fixpoint

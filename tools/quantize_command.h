@@ -13,6 +13,7 @@
 #include "runtime/training/network_variables.h"
 #include "tools/command_line.h"
 #include "tools/sample_flags.h"
+#include "transpiler/quantize/network_cost.h"
 
 namespace fixpoint {
 
@@ -24,11 +25,14 @@ struct QuantizeCommand {
   bool fold_batch_norm = false;
   std::string metric;                   // "": nothing is measured
   std::optional<DataSource> eval_data;  // none: the test part of the samples, or the samples
+  std::optional<double> max_drop;
+  std::optional<Budget> budget;
   int64_t batch_size = 1;
   int threads = 1;
   int64_t max_iterations = kDefaultMaxIterations;
 };
 
+// The answer is no if no plan meets the bound; the best is written.
 absl::StatusOr<ExitCode> RunQuantizeCommand(const QuantizeCommand& command);
 
 }  // namespace fixpoint

@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -13,6 +16,7 @@
 namespace fixpoint {
 namespace {
 
+using ::testing::AnyOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -84,6 +88,106 @@ TEST_F(QuantizeTool, RefusesCodesOfMoreThanAByte) {
   EXPECT_EQ(run.exit_code, 4);
   EXPECT_THAT(run.err, HasSubstr("bits"));
   EXPECT_THAT(FilesOf("out"), ElementsAre());
+}
+
+// The network of the manual, with too few bits for its data.
+class QuantizeSearch : public QuantizeTool {
+ protected:
+  QuantizeSearch() {
+    folder_.Write("few.textproto", "weights { bits: 2 } activations { bits: 3 }\n");
+    for (const char* file : {"digits.pdmodel", "digits.pdiparams"}) {
+      std::filesystem::copy_file(absl::StrCat("examples/data/", file), folder_.Path(file));
+    }
+  }
+
+  std::vector<std::string> Arguments(std::vector<std::string> arguments) const {
+    for (const char* flag : {"digits.pdmodel", "--params=digits.pdiparams", "--data=digits:200",
+                             "--samples=64", "--output=out"}) {
+      arguments.emplace_back(flag);
+    }
+    return arguments;
+  }
+
+  BinaryRun Search(const std::vector<std::string>& arguments, RunBinaryOptions options = {}) const {
+    options.callers_directory = folder_.Path();
+    return RunBinary("tools/quantize", Arguments(arguments), options);
+  }
+};
+
+TEST_F(QuantizeSearch, FindsWhatHasToStayAtMoreBits) {
+  const BinaryRun run = Search({"--metric=accuracy", "--max_drop=2.5", "--config=few.textproto"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("kept at 8 bits: "));
+  EXPECT_THAT(run.out, HasSubstr("the bound holds: a drop of "));
+  EXPECT_THAT(folder_.Read("out/config.textproto"), HasSubstr("spec {\n    bits: 8\n"));
+  const std::string found = folder_.Read("out/lowered.pdiparams");
+
+  // The rules lead there without a search.
+  const BinaryRun again = Search({"--config=out/config.textproto", "--metric=accuracy"});
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_TRUE(folder_.Read("out/lowered.pdiparams") == found);
+}
+
+TEST_F(QuantizeSearch, SpendsABudgetOnFloat) {
+  const BinaryRun run = Search({"--budget=10KB"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("kept in float: 3 of 4 layers: conv1.out, conv2.out, logits\n"));
+  EXPECT_THAT(run.out, HasSubstr("the bound holds: 9232 bytes of at most 10000 bytes; "));
+}
+
+TEST_F(QuantizeSearch, SaysWhereNoPlanHoldsTheBoundAndWritesTheBest) {
+  const BinaryRun small = Search({"--budget=1KB"});
+  EXPECT_EQ(small.exit_code, 1) << small.err;
+  EXPECT_THAT(small.out,
+              HasSubstr("no plan holds the bound; the best: 5660 bytes of at most 1000 bytes; "));
+  EXPECT_EQ(FilesOf("out").size(), 7U);
+  const BinaryRun large = Search({"--budget=1MB"});
+  EXPECT_EQ(large.exit_code, 4) << large.err;
+  EXPECT_THAT(large.err, HasSubstr("the float network takes 21392 bytes, which is within"));
+}
+
+TEST_F(QuantizeSearch, RefusesBoundsThatAreNone) {
+  for (const auto& [flags, message] : std::vector<std::pair<std::vector<std::string>, std::string>>{
+           {{"--max_drop=1"}, "--max_drop needs what may drop: --metric=NAME"},
+           {{"--max_drop=-1", "--metric=accuracy"}, "--max_drop=-1; want a number from 0"},
+           {{"--max_drop=1", "--metric=accuracy", "--budget=1MB"}, "want one of them"},
+           {{"--budget=many"}, "--budget: \"many\" is no budget"}}) {
+    const BinaryRun run = Search(flags);
+    EXPECT_EQ(run.exit_code, 2);
+    EXPECT_THAT(run.err, HasSubstr(message));
+  }
+  EXPECT_THAT(FilesOf("out"), ElementsAre());
+}
+
+TEST_F(QuantizeSearch, GoesOnAfterItWasKilled) {
+  const std::vector<std::string> flags = {"--metric=accuracy", "--max_drop=2.5",
+                                          "--config=few.textproto", "--resume"};
+  const auto begin = std::chrono::steady_clock::now();
+  const BinaryRun whole = Search(flags);
+  ASSERT_EQ(whole.exit_code, 0) << whole.err;
+  const auto longest = std::chrono::duration_cast<std::chrono::microseconds>(
+      std::chrono::steady_clock::now() - begin);
+  std::vector<std::string> expected;
+  for (const std::string& file : FilesOf("out")) expected.push_back(folder_.Read("out/" + file));
+  std::filesystem::remove_all(folder_.Path("out"));
+
+  int killed = 0;
+  BinaryRun run;
+  for (int i = 1; i <= 8 && (run.exit_code != 0 || i == 1); ++i) {
+    RunBinaryOptions options;
+    options.kill_after = longest * i / 10;
+    run = Search(flags, options);
+    if (run.exit_code == 128 + 9) ++killed;
+    EXPECT_THAT(FilesOf("out").size(), AnyOf(0U, expected.size()));
+  }
+  EXPECT_GE(killed, 1);
+  run = Search(flags);
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(run.out, whole.out) << "with as many measurements";
+  std::vector<std::string> resumed;
+  for (const std::string& file : FilesOf("out")) resumed.push_back(folder_.Read("out/" + file));
+  EXPECT_TRUE(resumed == expected);
+  EXPECT_THAT(FilesOf("out.partial"), ElementsAre());
 }
 
 }  // namespace

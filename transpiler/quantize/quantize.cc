@@ -1,10 +1,14 @@
 #include "transpiler/quantize/quantize.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "proto/base/status_macros.h"
 #include "proto/file/atomic_file.h"
@@ -17,6 +21,7 @@
 #include "runtime/staged_directory.h"
 #include "runtime/training/batch_runner.h"
 #include "runtime/training/fed_batches.h"
+#include "transpiler/quantize/measurements.h"
 #include "transpiler/quantize/parameter_faults.h"
 
 namespace fixpoint {
@@ -35,6 +40,14 @@ absl::Status In(const Program& program, const absl::Status& status) {
   return absl::Status(status.code(), absl::StrCat(program.name(), ": ", status.message()));
 }
 
+// The files of a state folder.
+constexpr char kSavedProfile[] = "profile.textproto";
+constexpr char kSavedMeasurements[] = "measurements.textproto";
+// What a crash may leave beside them (proto/file/atomic_file.h).
+constexpr char kTemporaryFilePrefix[] = ".fixpoint-";
+// Samples, after which the profile so far is saved.
+constexpr int64_t kSaveEvery = 1000;
+
 // Makes one network, step by step.
 class Quantization {
  public:
@@ -42,6 +55,20 @@ class Quantization {
       : data_(data), options_(options), measured_(data.measured ? data.measured : data.samples) {}
 
   absl::StatusOr<QuantizedNetwork> Run(const Program& program, const Scope& parameters) {
+    std::error_code error;
+    if (saves_state()) {
+      std::filesystem::create_directories(options_.state_folder, error);
+      if (error) return CannotBeWritten(options_.state_folder, error);
+    }
+    const absl::Status status = RunAll(program, parameters);
+    if (status.ok()) return std::move(network_);
+    // One that is not empty stays.
+    if (saves_state()) std::filesystem::remove(options_.state_folder, error);
+    return status;
+  }
+
+ private:
+  absl::Status RunAll(const Program& program, const Scope& parameters) {
     RETURN_IF_ERROR(CheckVariances(program, parameters));
     network_.config = options_.config;
     if (!network_.config.has_target()) network_.config.set_target(kDeployedTarget);
@@ -50,6 +77,7 @@ class Quantization {
     Note(network_.prepared.notes);
     RETURN_IF_ERROR(FindEnds());
     RETURN_IF_ERROR(Calibrate());
+    if (searches()) RETURN_IF_ERROR(Search());
     Tell("quantize");
     ASSIGN_OR_RETURN(network_.simulated,
                      Simulate(network_.prepared.program, network_.profile, network_.config,
@@ -57,11 +85,9 @@ class Quantization {
     Note(network_.simulated.notes);
     Note(NotesOnDeadChannels(network_.simulated.plan, network_.prepared.scope));
     RETURN_IF_ERROR(FreezeAndCompare());
-    RETURN_IF_ERROR(Measure());
-    return std::move(network_);
+    return Measure();
   }
 
- private:
   void Tell(const char* what, int64_t done = 0, int64_t of = 0) const {
     if (options_.progress) options_.progress(what, done, of);
   }
@@ -117,12 +143,71 @@ class Quantization {
     options.samples = options_.samples;
     options.seed = options_.seed;
     options.batch_size = options_.batch_size;
+    options.saved = StateFile(kSavedProfile);
+    options.save_every = saves_state() ? kSaveEvery : 0;
     ASSIGN_OR_RETURN(
         const std::unique_ptr<CalibrationRun> run,
         CalibrationRun::Create(program, &network_.prepared.scope, data_.samples, options));
+    if (options_.resume) RETURN_IF_ERROR(run->Resume());
     RETURN_IF_ERROR(run->Run([&] { Tell("calibrate", run->done(), run->samples()); }));
     network_.profile = run->Profile();
+    if (saves_state()) {
+      RETURN_IF_ERROR(WriteFileAtomically(options.saved, PrintTextMessage(network_.profile)));
+    }
     Note(run->Notes());
+    return absl::OkStatus();
+  }
+
+  bool searches() const { return options_.max_drop || options_.budget; }
+  // A run without a search, and with few samples, is over before anything is worth saving.
+  bool saves_state() const {
+    return !options_.state_folder.empty() && (searches() || options_.samples > kSaveEvery);
+  }
+  // "" if nothing is saved.
+  std::string StateFile(const char* name) const {
+    return saves_state() ? absl::StrCat(options_.state_folder, "/", name) : "";
+  }
+
+  // What everything that a search measures depends on.
+  absl::StatusOr<std::string> RunInWords() const {
+    const RangeProfile& profile = network_.profile;
+    ASSIGN_OR_RETURN(const uint64_t measured, measured_->Checksum());
+    return absl::StrFormat(
+        "program %x, parameters %x, samples %x (%d of seed %d), metric %s on %x, batches of %d, "
+        "configuration {%s}",
+        profile.program_hash(), profile.parameters_hash(), profile.samples(0).data_hash(),
+        profile.samples(0).ids_size(), options_.seed,
+        options_.metric ? options_.metric->name() : "none", measured, options_.batch_size,
+        network_.config.ShortDebugString());
+  }
+
+  absl::Status Search() {
+    ASSIGN_OR_RETURN(std::string run, RunInWords());
+    Measurements measurements(std::move(run), StateFile(kSavedMeasurements));
+    if (options_.resume) RETURN_IF_ERROR(measurements.Load());
+    measurements.CallAfterEach([&] { Tell("search", measurements.count(), 0); });
+    SearchedNetwork searched;
+    searched.program = &network_.prepared.program;
+    searched.parameters = &network_.prepared.scope;
+    searched.profile = &network_.profile;
+    searched.config = network_.config;
+    searched.names = options_.names;
+    searched.outputs = network_.outputs;
+    searched.samples = data_.samples;
+    searched.measured = measured_;
+    searched.run = HowToMeasure();
+    ASSIGN_OR_RETURN(const std::unique_ptr<PlanSearch> search,
+                     PlanSearch::Create(searched, &measurements));
+    if (options_.budget) {
+      ASSIGN_OR_RETURN(network_.found, search->ForBudget(*options_.budget));
+    } else {
+      ASSIGN_OR_RETURN(network_.found, search->ForDrop(*options_.metric, *options_.max_drop));
+      MeasuredDrop& measured = network_.measured.emplace();
+      measured.samples = measured_->size();
+      ASSIGN_OR_RETURN(measured.before, search->MetricOf(*options_.metric, search->AllFloat()));
+      ASSIGN_OR_RETURN(measured.after, search->MetricOf(*options_.metric, network_.found->levels));
+    }
+    network_.config = network_.found->config;
     return absl::OkStatus();
   }
 
@@ -165,7 +250,8 @@ class Quantization {
   }
 
   absl::Status Measure() {
-    if (!options_.metric) return absl::OkStatus();
+    // A search has measured its result.
+    if (!options_.metric || network_.measured) return absl::OkStatus();
     MeasuredDrop& measured = network_.measured.emplace();
     measured.samples = measured_->size();
     const BatchRunOptions options = HowToMeasure();
@@ -200,6 +286,20 @@ absl::StatusOr<QuantizedNetwork> Quantize(const Program& program, const Scope& p
                                           const QuantizeData& data,
                                           const QuantizeOptions& options) {
   return Quantization(data, options).Run(program, parameters);
+}
+
+void RemoveQuantizeState(const std::string& state_folder) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  for (fs::directory_iterator entry(state_folder, error);
+       !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    const bool is_ours = name == kSavedProfile || name == kSavedMeasurements ||
+                         absl::StartsWith(name, kTemporaryFilePrefix);
+    std::error_code ignored;
+    if (is_ours) fs::remove(entry->path(), ignored);
+  }
+  fs::remove(state_folder, error);
 }
 
 absl::Status WriteQuantizedNetwork(const QuantizedNetwork& network, const std::string& folder) {

@@ -28,6 +28,8 @@
 #include "transpiler/pipeline/input_error.h"
 #include "transpiler/prepare/prepare.h"
 #include "transpiler/quantize/form_comparison.h"
+#include "transpiler/quantize/network_cost.h"
+#include "transpiler/quantize/plan_search.h"
 #include "transpiler/quantize/simulated_model.h"
 
 namespace fixpoint {
@@ -59,6 +61,16 @@ struct QuantizeOptions {
   int64_t max_iterations = kDefaultMaxIterations;
 
   std::optional<Metric> metric;  // none: nothing is measured
+  // At most one of these two: by how much the metric may be worse than in float; what the lowered
+  // network may take. Then a search leaves layers in float, or with 8 bits where fewer are
+  // configured (transpiler/quantize/level_search.h).
+  std::optional<double> max_drop;
+  std::optional<Budget> budget;
+
+  // A folder in which the profile and what the search has measured are saved; "": nowhere. With
+  // `resume`, the run goes on from what is there.
+  std::string state_folder;
+  bool resume = false;
 
   // Where the work is: what is done, "calibrate", how often it was, and how often it will have
   // been; 0 where that is not known.
@@ -76,7 +88,7 @@ struct QuantizedNetwork {
   PreparedModel prepared;
   std::vector<std::string> outputs;  // as the prepared program has them
   RangeProfile profile;
-  QuantConfig config;        // as asked for, with the target that was chosen
+  QuantConfig config;        // as asked for, with the target, and the rules that were found
   SimulatedModel simulated;  // whose state is among the parameters of `prepared`
   FrozenModel portable;
   LoweredModel lowered;
@@ -84,12 +96,14 @@ struct QuantizedNetwork {
   FormAgreement agreement;
   int64_t compared_samples = 0;
   std::optional<MeasuredDrop> measured;
+  std::optional<FoundPlan> found;  // if a plan was searched; whether it meets the bound, it says
   std::vector<std::string> notes;
 };
 
 // Prepares a float program for inference, runs it on samples for ranges, quantizes, freezes and
 // lowers it, compares the forms and measures them. `program` and `parameters` are not changed.
-// Errors: kInvalidArgument: there is no output; those of CheckVariances, Prepare,
+// Where no plan meets the bound, the result is that of the best that was tried. Errors:
+// kInvalidArgument: there is no output; those of CheckVariances, Prepare,
 // FindNetworkVariables, CalibrationRun, Simulate, Freeze, Lower, CheckFormsAgree and Metric; so
 // codes of more than 8 bits are one.
 absl::StatusOr<QuantizedNetwork> Quantize(const Program& program, const Scope& parameters,
@@ -100,6 +114,9 @@ absl::StatusOr<QuantizedNetwork> Quantize(const Program& program, const Scope& p
 // and config.textproto. Errors: those of StagedDirectory and
 // WriteInferenceModel.
 absl::Status WriteQuantizedNetwork(const QuantizedNetwork& network, const std::string& folder);
+
+// Removes what Quantize has saved in a state folder, once it is not needed any more.
+void RemoveQuantizeState(const std::string& state_folder);
 
 }  // namespace fixpoint
 

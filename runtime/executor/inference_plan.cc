@@ -1,0 +1,49 @@
+#include "runtime/executor/inference_plan.h"
+
+#include <optional>
+#include <variant>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "proto/program/program.h"
+#include "runtime/executor/outer_tensors.h"
+#include "runtime/tensor.h"
+
+namespace fixpoint::executor {
+namespace {
+
+absl::Status In(const Program& program, const absl::Status& status) {
+  return absl::Status(status.code(), absl::StrCat(program.name(), ": ", status.message()));
+}
+
+}  // namespace
+
+ParameterTypes TypesIn(const Scope& scope) {
+  ParameterTypes types;
+  for (const auto& [name, value] : scope) {
+    const auto* const tensor = std::get_if<Tensor>(&value);
+    if (tensor != nullptr) types[name] = GivenTypeOf(*tensor);
+  }
+  return types;
+}
+
+absl::StatusOr<Plan> PlanInference(const Program& program, const ParameterTypes& parameters,
+                                   const InferenceRequest& request) {
+  const absl::Status can_run = CheckOps(program);
+  if (!can_run.ok()) return In(program, can_run);
+  PlanRequest planned;
+  planned.feeds = request.feeds;
+  planned.fetches = request.outputs;
+  planned.has_constants = true;
+  absl::StatusOr<Plan> plan =
+      MakePlan(program, planned, [&](absl::string_view name) -> std::optional<GivenType> {
+        const auto found = parameters.find(name);
+        if (found == parameters.end()) return std::nullopt;
+        return found->second;
+      });
+  if (!plan.ok()) return In(program, plan.status());
+  return plan;
+}
+
+}  // namespace fixpoint::executor

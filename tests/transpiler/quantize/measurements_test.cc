@@ -1,0 +1,78 @@
+#include "transpiler/quantize/measurements.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "tests/testing/temporary_folder.h"
+#include "transpiler/quantize/network_cost.h"
+
+namespace fixpoint {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// Counts how often it was asked.
+struct Counter {
+  int asked = 0;
+  absl::StatusOr<double> Measure() { return 0.1 * ++asked; }
+};
+
+TEST(Measurements, NothingIsMeasuredTwice) {
+  const TemporaryFolder folder;
+  Counter counter;
+  const auto measure = [&] { return counter.Measure(); };
+  Measurements measurements("net", folder.Path("state"));
+  EXPECT_EQ(*measurements.Get("noise", {0, 1}, measure), 0.1);
+  EXPECT_EQ(*measurements.Get("noise", {0, 1}, measure), 0.1);
+  EXPECT_EQ(*measurements.Get("noise", {1, 0}, measure), 0.2);
+  EXPECT_EQ(*measurements.Get("metric", {1, 0}, measure), 0.1 * 3);
+  EXPECT_EQ(measurements.count(), 3);
+
+  Measurements resumed("net", folder.Path("state"));
+  ASSERT_TRUE(resumed.Load().ok());
+  EXPECT_EQ(resumed.count(), 3);
+  EXPECT_EQ(*resumed.Get("metric", {1, 0}, measure), 0.1 * 3) << "to the bit";
+  EXPECT_EQ(counter.asked, 3);
+}
+
+TEST(Measurements, AnotherRunIsRefused) {
+  const TemporaryFolder folder;
+  Measurements measurements("net A", folder.Path("state"));
+  ASSERT_TRUE(measurements.Get("noise", {0}, [] { return 1.0; }).ok());
+  const absl::Status status = Measurements("net B", folder.Path("state")).Load();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(status.message(), HasSubstr("was saved by a run of net A; this one is of net B"));
+  EXPECT_TRUE(Measurements("net", folder.Path("none")).Load().ok());
+  folder.Write("broken", "run {");
+  EXPECT_FALSE(Measurements("net", folder.Path("broken")).Load().ok());
+}
+
+TEST(Measurements, WhatFailsIsNotKept) {
+  const TemporaryFolder folder;
+  Measurements measurements("net", folder.Path("state"));
+  const absl::Status error = absl::InvalidArgumentError("no");
+  EXPECT_EQ(measurements.Get("noise", {0}, [&] { return absl::StatusOr<double>(error); }).status(),
+            error);
+  EXPECT_EQ(measurements.count(), 0);
+  EXPECT_THAT(folder.Files(), ElementsAre());
+  Measurements nowhere("net", folder.Path("missing/state"));
+  EXPECT_EQ(nowhere.Get("noise", {0}, [] { return 1.0; }).status().code(),
+            absl::StatusCode::kUnavailable);
+}
+
+TEST(Budget, IsBytesOrTime) {
+  EXPECT_EQ(Budget::Parse("4MB")->most, 4e6);
+  EXPECT_EQ(Budget::Parse("300KB")->most, 300e3);
+  EXPECT_EQ(Budget::Parse("20000B")->of, Budget::Of::kBytes);
+  EXPECT_EQ(Budget::Parse("0.5ms")->most, 0.5);
+  EXPECT_EQ(Budget::Parse("0.5ms")->of, Budget::Of::kMilliseconds);
+  for (const char* wrong : {"", "4", "MB", "-4MB", "0B", "nanms", "4 apples"}) {
+    EXPECT_FALSE(Budget::Parse(wrong).ok()) << wrong;
+  }
+}
+
+}  // namespace
+}  // namespace fixpoint

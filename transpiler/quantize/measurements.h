@@ -1,0 +1,52 @@
+// What a search has measured: nothing is measured twice, also where a run goes on after another was
+// interrupted.
+
+#ifndef FIXPOINT_TRANSPILER_QUANTIZE_MEASUREMENTS_H_
+#define FIXPOINT_TRANSPILER_QUANTIZE_MEASUREMENTS_H_
+
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "proto/config/quantize_state.pb.h"
+#include "transpiler/quantize/level_search.h"
+
+namespace fixpoint {
+
+class Measurements {
+ public:
+  // `run` says what every measurement depends on. `file` is where each is saved as soon as it is
+  // made; "": nowhere.
+  Measurements(std::string run, std::string file) : file_(std::move(file)) {
+    state_.set_run(std::move(run));
+  }
+
+  // Takes over what the file has, if there is one. Error, with the file: kInvalidArgument: it is of
+  // another run; those of LoadTextMessage.
+  absl::Status Load();
+
+  // What was measured before, or what `measure` gives now. Errors: those of `measure`;
+  // kUnavailable: it cannot be saved.
+  absl::StatusOr<double> Get(absl::string_view what, const Levels& levels,
+                             const std::function<absl::StatusOr<double>()>& measure);
+
+  // `after_each` is called after each measurement that is made.
+  void CallAfterEach(std::function<void()> after_each) { after_each_ = std::move(after_each); }
+
+  // How many were measured, here and before.
+  int count() const { return state_.measurements_size(); }
+
+ private:
+  const std::string file_;
+  std::function<void()> after_each_ = [] {};
+  QuantizeState state_;
+  std::map<std::string, double> values_;
+};
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TRANSPILER_QUANTIZE_MEASUREMENTS_H_

@@ -1,0 +1,40 @@
+// What a network takes: the bytes of its parameters, or the expected time of a run.
+
+#ifndef FIXPOINT_TRANSPILER_QUANTIZE_NETWORK_COST_H_
+#define FIXPOINT_TRANSPILER_QUANTIZE_NETWORK_COST_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "proto/program/program_fwd.h"
+#include "runtime/executor/inference_plan.h"
+#include "runtime/scope.h"
+
+namespace fixpoint {
+
+struct Budget {
+  enum class Of { kBytes, kMilliseconds };
+  Of of = Of::kBytes;
+  double most = 0;
+
+  // "4MB", "300KB", "20000B" (powers of 1000), "2ms" or "0.5ms". Error (kInvalidArgument): it is
+  // none of these, or not above 0.
+  static absl::StatusOr<Budget> Parse(absl::string_view text);
+};
+
+// "20000 bytes" or "0.532 ms".
+std::string CostText(Budget::Of of, double cost);
+
+// Bytes of those of the program's parameters that a scope has.
+int64_t ParameterBytes(const Program& program, const Scope& scope);
+
+// What a run takes on one thread of this machine (runtime/executor/cost.h), as the speeds of its
+// kernels are measured when it is first asked.
+absl::StatusOr<double> ExpectedMilliseconds(const Program& program, const Scope& scope,
+                                            const executor::InferenceRequest& request);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TRANSPILER_QUANTIZE_NETWORK_COST_H_

@@ -1,0 +1,143 @@
+#include "transpiler/quantize/plan_search.h"
+
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "proto/base/status_macros.h"
+#include "proto/program/program.h"
+#include "runtime/data/batcher.h"
+#include "runtime/executor/outer_tensors.h"
+#include "runtime/training/fed_batches.h"
+#include "transpiler/freeze/freeze.h"
+#include "transpiler/lower/lower.h"
+
+namespace fixpoint {
+
+absl::StatusOr<std::unique_ptr<PlanSearch>> PlanSearch::Create(const SearchedNetwork& network,
+                                                               Measurements* measurements) {
+  std::unique_ptr<PlanSearch> search(new PlanSearch(network, measurements));
+  ASSIGN_OR_RETURN(const SimulatedModel simulated,
+                   Simulate(*network.program, *network.profile, network.config, network.names,
+                            network.parameters));
+  search->layers_ = LayerLevels::Of(*network.program, simulated.plan);
+  if (!search->layers_.layers().empty()) return search;
+  return absl::FailedPreconditionError(absl::StrCat(
+      network.program->name(), ": nothing is quantized, so that there is nothing to search"));
+}
+
+absl::StatusOr<SimulatedModel> PlanSearch::SimulateWith(const Levels& levels) const {
+  return Simulate(*network_.program, *network_.profile, layers_.Apply(network_.config, levels),
+                  network_.names, network_.parameters);
+}
+
+absl::StatusOr<double> PlanSearch::MetricOf(const Metric& metric, const Levels& levels) {
+  return measurements_.Get("metric", levels, [&] { return MeasureMetric(metric, levels); });
+}
+
+absl::StatusOr<double> PlanSearch::NoiseOf(const Levels& levels) {
+  return measurements_.Get("noise", levels, [&] { return MeasureNoise(levels); });
+}
+
+absl::StatusOr<double> PlanSearch::CostOf(Budget::Of what, const Levels& levels) {
+  return measurements_.Get(what == Budget::Of::kBytes ? "bytes" : "ms", levels,
+                           [&] { return MeasureCost(what, levels); });
+}
+
+absl::StatusOr<double> PlanSearch::MeasureMetric(const Metric& metric, const Levels& levels) {
+  if (IsFloat(levels)) {
+    return metric.Measure(*network_.program, network_.parameters, *network_.measured, network_.run);
+  }
+  ASSIGN_OR_RETURN(const SimulatedModel simulated, SimulateWith(levels));
+  return metric.Measure(simulated.program, network_.parameters, *network_.measured, network_.run);
+}
+
+absl::StatusOr<double> PlanSearch::MeasureNoise(const Levels& levels) {
+  if (!noise_) {
+    ASSIGN_OR_RETURN(noise_,
+                     OutputNoise::Create(*network_.program, network_.parameters, network_.samples,
+                                         network_.outputs, kNoiseSamples, network_.run));
+  }
+  ASSIGN_OR_RETURN(const SimulatedModel simulated, SimulateWith(levels));
+  return noise_->Of(simulated.program, network_.parameters);
+}
+
+absl::StatusOr<executor::InferenceRequest> PlanSearch::Request() const {
+  BatchOptions of_one;
+  of_one.shuffle = false;
+  ASSIGN_OR_RETURN(FedBatches source, FedBatches::Create(*network_.program, network_.samples,
+                                                         network_.run.variables, of_one));
+  ASSIGN_OR_RETURN(const Batch batch, source.batcher().Next());
+  executor::InferenceRequest request;
+  request.outputs = network_.outputs;
+  for (const Feed& feed : source.FeedsOf(batch)) {
+    request.feeds.push_back({std::string(feed.name), executor::GivenTypeOf(*feed.value)});
+  }
+  return request;
+}
+
+absl::StatusOr<double> PlanSearch::MeasureCost(Budget::Of what, const Levels& levels) {
+  const auto cost = [&](const Program& program, const Scope& scope) -> absl::StatusOr<double> {
+    if (what == Budget::Of::kBytes) return static_cast<double>(ParameterBytes(program, scope));
+    ASSIGN_OR_RETURN(const executor::InferenceRequest request, Request());
+    return ExpectedMilliseconds(program, scope, request);
+  };
+  if (IsFloat(levels)) return cost(*network_.program, *network_.parameters);
+  ASSIGN_OR_RETURN(const SimulatedModel simulated, SimulateWith(levels));
+  FreezeOptions freeze;
+  freeze.fetches = network_.outputs;
+  ASSIGN_OR_RETURN(const FrozenModel portable,
+                   Freeze(simulated.program, *network_.parameters, freeze));
+  ASSIGN_OR_RETURN(const LoweredModel lowered, Lower(portable.program, portable.scope));
+  return cost(lowered.program, lowered.scope);
+}
+
+LevelSpace PlanSearch::Space() {
+  LevelSpace space;
+  space.layers = static_cast<int>(layers_.layers().size());
+  space.levels = layers_.levels();
+  space.noise = [this](const Levels& levels) { return NoiseOf(levels); };
+  return space;
+}
+
+FoundPlan PlanSearch::PlanOf(const FoundLevels& found) const {
+  FoundPlan plan;
+  plan.config = layers_.Apply(network_.config, found.levels);
+  plan.levels = found.levels;
+  plan.layers = static_cast<int>(found.levels.size());
+  for (size_t i = 0; i < found.levels.size(); ++i) {
+    if (found.levels[i] == 0) continue;
+    plan.raised.push_back({layers_.layers()[i].output, layers_.NameOf(found.levels[i]),
+                           found.levels[i] == layers_.levels() - 1});
+  }
+  plan.reached = found.reached;
+  plan.holds = found.holds;
+  plan.measurements = measurements_.count();
+  return plan;
+}
+
+absl::StatusOr<FoundPlan> PlanSearch::ForDrop(const Metric& metric, double most) {
+  ASSIGN_OR_RETURN(const double before, MetricOf(metric, AllFloat()));
+  ASSIGN_OR_RETURN(
+      const FoundLevels found,
+      FindLevelsForDrop(Space(), most, [&](const Levels& levels) -> absl::StatusOr<double> {
+        ASSIGN_OR_RETURN(const double after, MetricOf(metric, levels));
+        return metric.Drop(before, after);
+      }));
+  return PlanOf(found);
+}
+
+absl::StatusOr<FoundPlan> PlanSearch::ForBudget(const Budget& budget) {
+  const auto cost = [&](const Levels& levels) { return CostOf(budget.of, levels); };
+  ASSIGN_OR_RETURN(const double of_floats, cost(AllFloat()));
+  if (of_floats <= budget.most) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(network_.program->name(), ": the float network takes ",
+                     CostText(budget.of, of_floats), ", which is within the budget of ",
+                     CostText(budget.of, budget.most), "; want a smaller budget"));
+  }
+  ASSIGN_OR_RETURN(const FoundLevels found, FindLevelsForBudget(Space(), budget.most, cost));
+  return PlanOf(found);
+}
+
+}  // namespace fixpoint

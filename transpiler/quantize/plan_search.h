@@ -1,0 +1,108 @@
+// Searches the configuration of a network that is good enough, or small or fast enough: which of
+// its layers are quantized as configured, which with 8 bits, and which not at all.
+
+#ifndef FIXPOINT_TRANSPILER_QUANTIZE_PLAN_SEARCH_H_
+#define FIXPOINT_TRANSPILER_QUANTIZE_PLAN_SEARCH_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "proto/config/quant_config.pb.h"
+#include "proto/config/range_profile.pb.h"
+#include "proto/program/program_fwd.h"
+#include "runtime/data/sample_set.h"
+#include "runtime/scope.h"
+#include "runtime/training/batch_runner.h"
+#include "runtime/training/metric.h"
+#include "transpiler/pipeline/input_error.h"
+#include "transpiler/quantize/layer_levels.h"
+#include "transpiler/quantize/measurements.h"
+#include "transpiler/quantize/network_cost.h"
+#include "transpiler/quantize/output_noise.h"
+#include "transpiler/quantize/simulated_model.h"
+
+namespace fixpoint {
+
+// Outputs are compared with those of the float network on so many samples, or fewer.
+inline constexpr int64_t kNoiseSamples = 64;
+
+// The network, as it was prepared and calibrated. All that is pointed to outlives the search.
+struct SearchedNetwork {
+  const Program* program = nullptr;
+  Scope* parameters = nullptr;
+  const RangeProfile* profile = nullptr;
+  QuantConfig config;
+  InputNames names;
+  std::vector<std::string> outputs;
+  const SampleSet* samples = nullptr;   // on which noise is measured
+  const SampleSet* measured = nullptr;  // on which the metric is
+  BatchRunOptions run;
+};
+
+// A layer that is not quantized as configured.
+struct RaisedLayer {
+  std::string output;
+  std::string level;  // "float" or "8 bits"
+  bool is_float = false;
+};
+
+struct FoundPlan {
+  QuantConfig config;
+  Levels levels;
+  std::vector<RaisedLayer> raised;
+  int layers = 0;
+  double reached = 0;  // the drop of the metric, or what it takes
+  bool holds = true;   // or else nothing that was tried meets the bound, and this is the best
+  int measurements = 0;
+};
+
+class PlanSearch {
+ public:
+  // Finds the layers and runs the float network. Errors: those of Simulate and OutputNoise;
+  // kFailedPrecondition: nothing is quantized.
+  static absl::StatusOr<std::unique_ptr<PlanSearch>> Create(const SearchedNetwork& network,
+                                                            Measurements* measurements);
+
+  const LayerLevels& layers() const { return layers_; }
+
+  // The metric with these levels. Errors: those of Simulate and Metric::Measure.
+  absl::StatusOr<double> MetricOf(const Metric& metric, const Levels& levels);
+  // The noise in the outputs with these levels, relative to the outputs.
+  absl::StatusOr<double> NoiseOf(const Levels& levels);
+  // What the lowered network takes. Errors: also those of Freeze and Lower.
+  absl::StatusOr<double> CostOf(Budget::Of what, const Levels& levels);
+
+  Levels AllFloat() const { return Levels(layers_.layers().size(), layers_.levels() - 1); }
+
+  // The fewest layers that have to be raised for the metric to drop by at most `most`.
+  absl::StatusOr<FoundPlan> ForDrop(const Metric& metric, double most);
+  // The least noise within a budget. Error (kFailedPrecondition): the float network is within it.
+  absl::StatusOr<FoundPlan> ForBudget(const Budget& budget);
+
+ private:
+  PlanSearch(const SearchedNetwork& network, Measurements* measurements)
+      : network_(network), measurements_(*measurements) {}
+
+  // The network with these levels, of which at least one is not float.
+  absl::StatusOr<SimulatedModel> SimulateWith(const Levels& levels) const;
+  bool IsFloat(const Levels& levels) const { return levels == AllFloat(); }
+  absl::StatusOr<double> MeasureMetric(const Metric& metric, const Levels& levels);
+  absl::StatusOr<double> MeasureNoise(const Levels& levels);
+  absl::StatusOr<double> MeasureCost(Budget::Of what, const Levels& levels);
+  absl::StatusOr<executor::InferenceRequest> Request() const;
+  LevelSpace Space();
+  FoundPlan PlanOf(const FoundLevels& found) const;
+
+  const SearchedNetwork network_;
+  Measurements& measurements_;
+  LayerLevels layers_;
+  std::optional<OutputNoise> noise_;  // made when it is first needed
+};
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TRANSPILER_QUANTIZE_PLAN_SEARCH_H_

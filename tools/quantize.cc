@@ -21,6 +21,12 @@ DEFINE_string(target, "",
               "Built-in target, or target file (whose path has a / or a .); overrides the "
               "configuration's; onednn_int8 if neither names one.");
 DEFINE_bool(fold_batch_norm, false, "Fold batch norms into the weights before them.");
+DEFINE_bool(equalize, false, "Give weights of layers that follow each other equal ranges.");
+DEFINE_bool(smooth, false, "Move large channels of activations into the weights that read them.");
+DEFINE_bool(correct_biases, false,
+            "Take what quantizing moves the mean of a channel by off its bias.");
+DEFINE_string(rounding, "nearest",
+              "How weights are rounded: nearest, or learned, layer by layer on the samples.");
 DEFINE_string(metric, "",
               "What to measure before and after: accuracy, loss, or a variable of one number; with "
               "a - before it if less is better.");
@@ -45,7 +51,8 @@ ToolHelp Help() {
   help.usage = {"quantize PROGRAM --params=WHERE --data=NAME --output=DIR [flags]"};
   help.flag_groups = {
       {"What runs:", {"params", "data", "samples", "seed", "images", "labels", "loss", "scores"}},
-      {"How it is quantized:", {"config", "target", "fold_batch_norm"}},
+      {"How it is quantized:",
+       {"config", "target", "fold_batch_norm", "equalize", "smooth", "correct_biases", "rounding"}},
       {"What is measured:", {"metric", "eval_data", "max_drop", "budget"}},
       {"How:", {"threads", "batch_size", "max_iterations", "resume"}},
       {"What is written:", {"output"}}};
@@ -86,6 +93,15 @@ absl::StatusOr<ExitCode> Run(const CommandLine& line) {
   command.config = FLAGS_config;
   command.target = FLAGS_target;
   command.fold_batch_norm = FLAGS_fold_batch_norm;
+  command.equalize = FLAGS_equalize;
+  if (FLAGS_smooth) command.weights.smooth.emplace();
+  command.weights.correct_biases = FLAGS_correct_biases;
+  if (FLAGS_rounding == "learned") {
+    command.weights.rounding.emplace();
+  } else if (FLAGS_rounding != "nearest") {
+    return UsageError(
+        absl::StrCat("--rounding=", FLAGS_rounding, "; there are nearest and learned"));
+  }
   command.metric = FLAGS_metric;
   if (!FLAGS_eval_data.empty()) {
     ASSIGN_OR_RETURN(command.eval_data, DataOfFlag("eval_data", FLAGS_eval_data));

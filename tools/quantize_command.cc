@@ -1,6 +1,7 @@
 #include "tools/quantize_command.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <utility>
@@ -125,6 +126,34 @@ std::string FoundText(const QuantizeCommand& command, const QuantizedNetwork& ne
   return text;
 }
 
+std::string CostsText(const QuantizedNetwork& network) {
+  const NetworkCost& before = network.float_cost;
+  const NetworkCost& after = network.lowered_cost;
+  return absl::StrFormat(
+      "parameters: %d bytes in float, %d on integers\n"
+      "expected time of a run: %.3f ms in float, %.3f ms on integers\n",
+      before.parameter_bytes, after.parameter_bytes, before.milliseconds, after.milliseconds);
+}
+
+// What a report says of the command line. Files are named without their folders.
+void Describe(const QuantizeCommand& command, RunReport* report) {
+  report->set_tool("quantize");
+  report->set_program(std::filesystem::path(command.from.program).filename().string());
+  const auto set = [report](const char* name, std::string value) {
+    RunReport::Setting& setting = *report->add_settings();
+    setting.set_name(name);
+    setting.set_value(std::move(value));
+  };
+  set("samples", absl::StrCat(command.from.samples));
+  set("seed", absl::StrCat(command.from.seed));
+  if (command.equalize) set("equalize", "yes");
+  if (command.weights.smooth) set("smooth", "yes");
+  if (command.weights.rounding) set("rounding", "learned");
+  if (command.weights.correct_biases) set("correct_biases", "yes");
+  if (command.max_drop) set("max_drop", absl::StrCat(*command.max_drop));
+  if (command.budget) set("budget", CostText(command.budget->of, command.budget->most));
+}
+
 // Where a run saves what it has measured.
 std::string StateOf(const std::string& output) {
   return absl::StrCat(absl::StripSuffix(output, "/"), ".partial");
@@ -149,6 +178,9 @@ absl::StatusOr<ExitCode> RunQuantizeCommand(const QuantizeCommand& command) {
   options.config = std::move(config.config);
   options.names.config = config.name;
   options.prepare.fold_batch_norm = command.fold_batch_norm;
+  options.prepare.equalize_weights = command.equalize;
+  options.weights = command.weights;
+  if (options.weights.rounding) options.weights.rounding->seed = command.from.seed;
   options.samples = command.from.samples;
   options.seed = command.from.seed;
   options.batch_size = command.batch_size;
@@ -166,21 +198,20 @@ absl::StatusOr<ExitCode> RunQuantizeCommand(const QuantizeCommand& command) {
                   : done > 0 ? absl::StrCat(what, " ", done)
                              : std::string(what));
   };
-  ASSIGN_OR_RETURN(const QuantizedNetwork network,
+  ASSIGN_OR_RETURN(QuantizedNetwork network,
                    Quantize(program, parameters,
                             {samples.get(), command.from.data_name, measured.get()}, options));
   progress.Clear();
+  Describe(command, &network.report);
   RETURN_IF_ERROR(WriteQuantizedNetwork(network, command.from.output));
   RemoveQuantizeState(options.state_folder);
   WriteNotes(command.from.program, network.notes);
-  RETURN_IF_ERROR(WriteReport(
-      absl::StrCat(AccountTable(MakeAccount(network.simulated.plan)), IntegersText(network),
-                   ComparisonText(network), FoundText(command, network),
-                   MeasuredText(command, network),
-                   "parameters: ", ParameterBytes(program, parameters), " bytes in float, ",
-                   ParameterBytes(network.lowered.program, network.lowered.scope),
-                   " on integers\nwrote ", command.from.output, "\n"),
-      /*output_is_taken=*/false));
+  RETURN_IF_ERROR(
+      WriteReport(absl::StrCat(AccountTable(MakeAccount(network.simulated.plan)),
+                               IntegersText(network), ComparisonText(network),
+                               FoundText(command, network), MeasuredText(command, network),
+                               CostsText(network), "wrote ", command.from.output, "\n"),
+                  /*output_is_taken=*/false));
   return !network.found || network.found->holds ? kDone : kAnswerIsNo;
 }
 

@@ -14,6 +14,7 @@
 #include "tools/command_line.h"
 #include "tools/sample_flags.h"
 #include "transpiler/quantize/network_cost.h"
+#include "transpiler/quantize/quantize.h"
 
 namespace fixpoint {
 
@@ -23,6 +24,8 @@ struct QuantizeCommand {
   std::string config;
   std::string target;
   bool fold_batch_norm = false;
+  bool equalize = false;
+  WeightMethods weights;
   std::string metric;                   // "": nothing is measured
   std::optional<DataSource> eval_data;  // none: the test part of the samples, or the samples
   std::optional<double> max_drop;

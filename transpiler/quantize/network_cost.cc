@@ -10,11 +10,14 @@
 #include "absl/strings/strip.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/program.h"
+#include "runtime/data/batcher.h"
 #include "runtime/executor/cost.h"
+#include "runtime/executor/outer_tensors.h"
 #include "runtime/executor/plan.h"
 #include "runtime/kernels/kernel_speeds.h"
 #include "runtime/parameter_file.h"
 #include "runtime/tensor.h"
+#include "runtime/training/fed_batches.h"
 
 namespace fixpoint {
 
@@ -49,16 +52,43 @@ int64_t ParameterBytes(const Program& program, const Scope& scope) {
   return bytes;
 }
 
-absl::StatusOr<double> ExpectedMilliseconds(const Program& program, const Scope& scope,
-                                            const executor::InferenceRequest& request) {
+absl::StatusOr<executor::InferenceRequest> RequestForOne(const Program& program,
+                                                         const NetworkVariables& variables,
+                                                         std::vector<std::string> outputs,
+                                                         const SampleSet& set) {
+  BatchOptions of_one;
+  of_one.shuffle = false;
+  ASSIGN_OR_RETURN(FedBatches source, FedBatches::Create(program, &set, variables, of_one));
+  ASSIGN_OR_RETURN(const Batch batch, source.batcher().Next());
+  executor::InferenceRequest request;
+  request.outputs = std::move(outputs);
+  for (const Feed& feed : source.FeedsOf(batch)) {
+    request.feeds.push_back({std::string(feed.name), executor::GivenTypeOf(*feed.value)});
+  }
+  return request;
+}
+
+absl::StatusOr<NetworkCost> CostOfNetwork(const Program& program, const Scope& scope,
+                                          const executor::InferenceRequest& request) {
   static const kernels::KernelSpeeds speeds = kernels::MeasureKernelSpeeds();
   ASSIGN_OR_RETURN(const executor::Plan plan,
                    executor::PlanInference(program, executor::TypesIn(scope), request));
-  double seconds = 0;
+  NetworkCost network;
+  network.parameter_bytes = ParameterBytes(program, scope);
+  network.activation_bytes = static_cast<int64_t>(plan.arena_bytes);
   for (const executor::Step& step : plan.steps) {
-    seconds += executor::Expect(executor::CostOf(plan, step), speeds).seconds;
+    const executor::Cost cost = executor::CostOf(plan, step);
+    const double milliseconds = 1e3 * executor::Expect(cost, speeds).seconds;
+    const double multiply_adds = cost.operations / 2;
+    network.multiply_adds += multiply_adds;
+    if (cost.reads_codes) network.integer_multiply_adds += multiply_adds;
+    network.milliseconds += milliseconds;
+    if (step.op == nullptr || step.op->outputs().empty()) continue;
+    OpCost& of_op = network.by_output[std::string(step.op->outputs().front()->name())];
+    of_op.multiply_adds += multiply_adds;
+    of_op.milliseconds += milliseconds;
   }
-  return 1e3 * seconds;
+  return network;
 }
 
 }  // namespace fixpoint

@@ -4,13 +4,17 @@
 #define FIXPOINT_TRANSPILER_QUANTIZE_NETWORK_COST_H_
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "proto/program/program_fwd.h"
+#include "runtime/data/sample_set.h"
 #include "runtime/executor/inference_plan.h"
 #include "runtime/scope.h"
+#include "runtime/training/network_variables.h"
 
 namespace fixpoint {
 
@@ -30,10 +34,32 @@ std::string CostText(Budget::Of of, double cost);
 // Bytes of those of the program's parameters that a scope has.
 int64_t ParameterBytes(const Program& program, const Scope& scope);
 
-// What a run takes on one thread of this machine (runtime/executor/cost.h), as the speeds of its
-// kernels are measured when it is first asked.
-absl::StatusOr<double> ExpectedMilliseconds(const Program& program, const Scope& scope,
-                                            const executor::InferenceRequest& request);
+// What the steps that an op runs take.
+struct OpCost {
+  double multiply_adds = 0;
+  double milliseconds = 0;
+};
+
+// What a network takes, and what a run of it takes on one thread of this machine
+// (runtime/executor/cost.h), as the speeds of its kernels are measured when it is first asked.
+struct NetworkCost {
+  int64_t parameter_bytes = 0;
+  int64_t activation_bytes = 0;  // the peak that values take
+  double multiply_adds = 0;
+  double integer_multiply_adds = 0;
+  double milliseconds = 0;
+  std::map<std::string, OpCost> by_output;  // by the first output of the op
+};
+
+// The request for one sample, the first of a set. Errors: those of FedBatches and Batcher.
+absl::StatusOr<executor::InferenceRequest> RequestForOne(const Program& program,
+                                                         const NetworkVariables& variables,
+                                                         std::vector<std::string> outputs,
+                                                         const SampleSet& set);
+
+// Errors: those of PlanInference.
+absl::StatusOr<NetworkCost> CostOfNetwork(const Program& program, const Scope& scope,
+                                          const executor::InferenceRequest& request);
 
 }  // namespace fixpoint
 

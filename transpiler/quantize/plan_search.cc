@@ -6,9 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/program.h"
-#include "runtime/data/batcher.h"
-#include "runtime/executor/outer_tensors.h"
-#include "runtime/training/fed_batches.h"
 #include "transpiler/freeze/freeze.h"
 #include "transpiler/lower/lower.h"
 
@@ -62,25 +59,14 @@ absl::StatusOr<double> PlanSearch::MeasureNoise(const Levels& levels) {
   return noise_->Of(simulated.program, network_.parameters);
 }
 
-absl::StatusOr<executor::InferenceRequest> PlanSearch::Request() const {
-  BatchOptions of_one;
-  of_one.shuffle = false;
-  ASSIGN_OR_RETURN(FedBatches source, FedBatches::Create(*network_.program, network_.samples,
-                                                         network_.run.variables, of_one));
-  ASSIGN_OR_RETURN(const Batch batch, source.batcher().Next());
-  executor::InferenceRequest request;
-  request.outputs = network_.outputs;
-  for (const Feed& feed : source.FeedsOf(batch)) {
-    request.feeds.push_back({std::string(feed.name), executor::GivenTypeOf(*feed.value)});
-  }
-  return request;
-}
-
 absl::StatusOr<double> PlanSearch::MeasureCost(Budget::Of what, const Levels& levels) {
   const auto cost = [&](const Program& program, const Scope& scope) -> absl::StatusOr<double> {
     if (what == Budget::Of::kBytes) return static_cast<double>(ParameterBytes(program, scope));
-    ASSIGN_OR_RETURN(const executor::InferenceRequest request, Request());
-    return ExpectedMilliseconds(program, scope, request);
+    ASSIGN_OR_RETURN(const executor::InferenceRequest request,
+                     RequestForOne(*network_.program, network_.run.variables, network_.outputs,
+                                   *network_.samples));
+    ASSIGN_OR_RETURN(const NetworkCost cost, CostOfNetwork(program, scope, request));
+    return cost.milliseconds;
   };
   if (IsFloat(levels)) return cost(*network_.program, *network_.parameters);
   ASSIGN_OR_RETURN(const SimulatedModel simulated, SimulateWith(levels));

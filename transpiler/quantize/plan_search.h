@@ -93,7 +93,6 @@ class PlanSearch {
   absl::StatusOr<double> MeasureMetric(const Metric& metric, const Levels& levels);
   absl::StatusOr<double> MeasureNoise(const Levels& levels);
   absl::StatusOr<double> MeasureCost(Budget::Of what, const Levels& levels);
-  absl::StatusOr<executor::InferenceRequest> Request() const;
   LevelSpace Space();
   FoundPlan PlanOf(const FoundLevels& found) const;
 

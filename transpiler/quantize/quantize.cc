@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <system_error>
 #include <utility>
@@ -17,12 +18,13 @@
 #include "runtime/calibration/calibration_run.h"
 #include "runtime/calibration/observed_variables.h"
 #include "runtime/data/batcher.h"
-#include "runtime/inference_model.h"
-#include "runtime/staged_directory.h"
 #include "runtime/training/batch_runner.h"
 #include "runtime/training/fed_batches.h"
 #include "transpiler/quantize/measurements.h"
+#include "transpiler/quantize/network_report.h"
 #include "transpiler/quantize/parameter_faults.h"
+#include "transpiler/weights/correct_biases.h"
+#include "transpiler/weights/method_run.h"
 
 namespace fixpoint {
 namespace {
@@ -73,19 +75,25 @@ class Quantization {
     network_.config = options_.config;
     if (!network_.config.has_target()) network_.config.set_target(kDeployedTarget);
     Tell("prepare");
-    ASSIGN_OR_RETURN(network_.prepared, Prepare(program, parameters, options_.prepare));
+    PrepareOptions prepare = options_.prepare;
+    prepare.add_biases |= options_.weights.correct_biases;
+    ASSIGN_OR_RETURN(network_.prepared, Prepare(program, parameters, prepare));
     Note(network_.prepared.notes);
     RETURN_IF_ERROR(FindEnds());
+    RETURN_IF_ERROR(Smooth());
     RETURN_IF_ERROR(Calibrate());
     if (searches()) RETURN_IF_ERROR(Search());
     Tell("quantize");
+    ASSIGN_OR_RETURN(network_.simulated_parameters, CopyOf(network_.prepared.scope));
     ASSIGN_OR_RETURN(network_.simulated,
                      Simulate(network_.prepared.program, network_.profile, network_.config,
-                              options_.names, &network_.prepared.scope));
+                              options_.names, &network_.simulated_parameters));
     Note(network_.simulated.notes);
     Note(NotesOnDeadChannels(network_.simulated.plan, network_.prepared.scope));
+    RETURN_IF_ERROR(ChangeWeights());
     RETURN_IF_ERROR(FreezeAndCompare());
-    return Measure();
+    RETURN_IF_ERROR(Measure());
+    return Report();
   }
 
   void Tell(const char* what, int64_t done = 0, int64_t of = 0) const {
@@ -127,6 +135,52 @@ class Quantization {
     run.backend_options = BackendOptionsOf(options_);
     run.batches.batch_size = options_.batch_size;
     return run;
+  }
+
+  bool changes_weights() const {
+    return options_.weights.rounding || options_.weights.correct_biases;
+  }
+
+  // Calls `method` with the samples that methods for weights see.
+  absl::Status WithMethodRun(const char* what,
+                             const std::function<absl::Status(const MethodRun&)>& method) {
+    BatchOptions options;
+    options.batch_size = options_.batch_size;
+    options.seed = options_.seed;
+    ASSIGN_OR_RETURN(FedBatches batches, FedBatches::Create(network_.prepared.program,
+                                                            data_.samples, variables_, options));
+    MethodRun run;
+    run.batches = &batches;
+    run.samples = options_.weights.samples;
+    run.threads = options_.threads;
+    run.progress = [this, what](const MethodProgress& progress) {
+      Tell(what, progress.done, progress.layers);
+    };
+    return method(run);
+  }
+
+  absl::Status Smooth() {
+    if (!options_.weights.smooth) return absl::OkStatus();
+    return WithMethodRun("smooth", [this](const MethodRun& run) {
+      return SmoothActivations(network_.prepared.program, &network_.prepared.scope,
+                               *options_.weights.smooth, run)
+          .status();
+    });
+  }
+
+  // Of the simulated network; the float one stays as it is.
+  absl::Status ChangeWeights() {
+    const NetworkPair networks = {network_.prepared.program, &network_.prepared.scope,
+                                  network_.simulated.program, &network_.simulated_parameters};
+    if (options_.weights.rounding) {
+      RETURN_IF_ERROR(WithMethodRun("round weights", [&](const MethodRun& run) {
+        return RoundWeights(networks, *options_.weights.rounding, run).status();
+      }));
+    }
+    if (!options_.weights.correct_biases) return absl::OkStatus();
+    return WithMethodRun("correct biases", [&](const MethodRun& run) {
+      return CorrectBiases(networks, run).status();
+    });
   }
 
   absl::Status Calibrate() {
@@ -224,7 +278,7 @@ class Quantization {
     const BackendOptions backend = BackendOptionsOf(options_);
     const ComparedForm floats = {&network_.prepared.program, &network_.prepared.scope};
     ComparedForms forms;
-    forms.simulated = {&network_.simulated.program, &network_.prepared.scope};
+    forms.simulated = {&network_.simulated.program, &network_.simulated_parameters};
     ASSIGN_OR_RETURN(network_.noise, CompareWithFloat(forms.simulated, floats, feeds, backend));
     RETURN_IF_ERROR(FreezeAndLower());
     Tell("compare");
@@ -242,7 +296,7 @@ class Quantization {
     FreezeOptions freeze;
     freeze.fetches = network_.outputs;
     ASSIGN_OR_RETURN(network_.portable,
-                     Freeze(network_.simulated.program, network_.prepared.scope, freeze));
+                     Freeze(network_.simulated.program, network_.simulated_parameters, freeze));
     Note(network_.portable.notes);
     ASSIGN_OR_RETURN(network_.lowered, Lower(network_.portable.program, network_.portable.scope));
     Note(network_.lowered.notes);
@@ -250,8 +304,8 @@ class Quantization {
   }
 
   absl::Status Measure() {
-    // A search has measured its result.
-    if (!options_.metric || network_.measured) return absl::OkStatus();
+    // A search has measured its result, but for what was done to the weights since.
+    if (!options_.metric || (network_.measured && !changes_weights())) return absl::OkStatus();
     MeasuredDrop& measured = network_.measured.emplace();
     measured.samples = measured_->size();
     const BatchRunOptions options = HowToMeasure();
@@ -261,8 +315,40 @@ class Quantization {
                                               *measured_, options));
     Tell("measure", 1, 2);
     ASSIGN_OR_RETURN(measured.after,
-                     options_.metric->Measure(network_.simulated.program, &network_.prepared.scope,
-                                              *measured_, options));
+                     options_.metric->Measure(network_.simulated.program,
+                                              &network_.simulated_parameters, *measured_, options));
+    if (network_.found && options_.max_drop) {
+      network_.found->reached = options_.metric->Drop(measured.before, measured.after);
+      network_.found->holds = network_.found->reached <= *options_.max_drop;
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Report() {
+    const Program& floats = network_.prepared.program;
+    ASSIGN_OR_RETURN(const executor::InferenceRequest request,
+                     RequestForOne(floats, variables_, network_.outputs, *data_.samples));
+    ASSIGN_OR_RETURN(network_.float_cost, CostOfNetwork(floats, network_.prepared.scope, request));
+    ASSIGN_OR_RETURN(const NetworkCost portable,
+                     CostOfNetwork(network_.portable.program, network_.portable.scope, request));
+    ASSIGN_OR_RETURN(network_.lowered_cost,
+                     CostOfNetwork(network_.lowered.program, network_.lowered.scope, request));
+    ASSIGN_OR_RETURN(network_.report,
+                     ReportOf({floats, network_.prepared.scope, network_.simulated.plan,
+                               network_.profile, network_.lowered.ops, network_.noise,
+                               network_.float_cost, portable, network_.lowered_cost}));
+    for (const std::string& note : network_.notes) network_.report.add_notes(note);
+    if (!network_.measured) return absl::OkStatus();
+    RunReport::Metric& metric = *network_.report.add_metrics();
+    metric.set_name(options_.metric->name());
+    metric.set_higher_is_better(options_.metric->Drop(1, 0) > 0);
+    metric.set_before(network_.measured->before);
+    metric.set_after(network_.measured->after);
+    metric.set_samples(network_.measured->samples);
+    if (options_.max_drop) {
+      metric.set_bound(metric.higher_is_better() ? metric.before() - *options_.max_drop
+                                                 : metric.before() + *options_.max_drop);
+    }
     return absl::OkStatus();
   }
 
@@ -272,13 +358,6 @@ class Quantization {
   NetworkVariables variables_;
   QuantizedNetwork network_;
 };
-
-absl::Status WriteText(const google::protobuf::Message& message, const std::string& name,
-                       StagedDirectory* folder) {
-  ASSIGN_OR_RETURN(AtomicFile file, folder->CreateFile(name));
-  RETURN_IF_ERROR(file.Append(PrintTextMessage(message)));
-  return file.Commit();
-}
 
 }  // namespace
 
@@ -300,18 +379,6 @@ void RemoveQuantizeState(const std::string& state_folder) {
     if (is_ours) fs::remove(entry->path(), ignored);
   }
   fs::remove(state_folder, error);
-}
-
-absl::Status WriteQuantizedNetwork(const QuantizedNetwork& network, const std::string& folder) {
-  ASSIGN_OR_RETURN(StagedDirectory staged, StagedDirectory::Create(folder));
-  RETURN_IF_ERROR(WriteInferenceModel(network.portable.program.Proto(), network.portable.scope,
-                                      "portable", &staged));
-  RETURN_IF_ERROR(WriteInferenceModel(network.lowered.program.Proto(), network.lowered.scope,
-                                      "lowered", &staged));
-  RETURN_IF_ERROR(WriteText(network.profile, "profile.textproto", &staged));
-  RETURN_IF_ERROR(WriteText(network.simulated.plan, "plan.textproto", &staged));
-  RETURN_IF_ERROR(WriteText(network.config, "config.textproto", &staged));
-  return staged.Commit();
 }
 
 }  // namespace fixpoint

@@ -13,24 +13,20 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "proto/config/quant_config.pb.h"
-#include "proto/config/range_profile.pb.h"
 #include "proto/program/program.h"
 #include "runtime/data/sample_set.h"
 #include "runtime/loop_bound.h"
 #include "runtime/scope.h"
 #include "runtime/training/metric.h"
 #include "runtime/training/network_variables.h"
-#include "transpiler/freeze/freeze.h"
-#include "transpiler/lower/lower.h"
 #include "transpiler/pipeline/input_error.h"
 #include "transpiler/prepare/prepare.h"
-#include "transpiler/quantize/form_comparison.h"
 #include "transpiler/quantize/network_cost.h"
-#include "transpiler/quantize/plan_search.h"
-#include "transpiler/quantize/simulated_model.h"
+#include "transpiler/quantize/quantized_network.h"
+#include "transpiler/weights/round_weights.h"
+#include "transpiler/weights/smooth_activations.h"
 
 namespace fixpoint {
 
@@ -42,6 +38,15 @@ struct QuantizeData {
   const SampleSet* samples = nullptr;   // on which ranges are found
   std::string name;                     // for readers of the profile
   const SampleSet* measured = nullptr;  // on which the metric is measured; null: on `samples`
+};
+
+// Methods that change parameters so that quantizing loses less (docs/weights.md), on samples; that
+// which needs none is PrepareOptions::equalize_weights.
+struct WeightMethods {
+  std::optional<SmoothOptions> smooth;   // of the float network, before ranges are found
+  std::optional<RoundOptions> rounding;  // learned, for the plan that was found
+  bool correct_biases = false;
+  int64_t samples = 1024;  // at least, in whole batches, if there are as many
 };
 
 struct QuantizeOptions {
@@ -60,6 +65,8 @@ struct QuantizeOptions {
   int threads = 1;
   int64_t max_iterations = kDefaultMaxIterations;
 
+  WeightMethods weights;
+
   std::optional<Metric> metric;  // none: nothing is measured
   // At most one of these two: by how much the metric may be worse than in float; what the lowered
   // network may take. Then a search leaves layers in float, or with 8 bits where fewer are
@@ -77,29 +84,6 @@ struct QuantizeOptions {
   std::function<void(const char* what, int64_t done, int64_t of)> progress;
 };
 
-// The metric in float and on integers.
-struct MeasuredDrop {
-  double before = 0;
-  double after = 0;
-  int64_t samples = 0;
-};
-
-struct QuantizedNetwork {
-  PreparedModel prepared;
-  std::vector<std::string> outputs;  // as the prepared program has them
-  RangeProfile profile;
-  QuantConfig config;        // as asked for, with the target, and the rules that were found
-  SimulatedModel simulated;  // whose state is among the parameters of `prepared`
-  FrozenModel portable;
-  LoweredModel lowered;
-  std::vector<ComparedVariable> noise;  // beside the float program
-  FormAgreement agreement;
-  int64_t compared_samples = 0;
-  std::optional<MeasuredDrop> measured;
-  std::optional<FoundPlan> found;  // if a plan was searched; whether it meets the bound, it says
-  std::vector<std::string> notes;
-};
-
 // Prepares a float program for inference, runs it on samples for ranges, quantizes, freezes and
 // lowers it, compares the forms and measures them. `program` and `parameters` are not changed.
 // Where no plan meets the bound, the result is that of the best that was tried. Errors:
@@ -108,12 +92,6 @@ struct QuantizedNetwork {
 // codes of more than 8 bits are one.
 absl::StatusOr<QuantizedNetwork> Quantize(const Program& program, const Scope& parameters,
                                           const QuantizeData& data, const QuantizeOptions& options);
-
-// Writes a folder that appears whole or not at all (runtime/staged_directory.h): portable.pdmodel
-// and portable.pdiparams, lowered.pdmodel and lowered.pdiparams, profile.textproto, plan.textproto
-// and config.textproto. Errors: those of StagedDirectory and
-// WriteInferenceModel.
-absl::Status WriteQuantizedNetwork(const QuantizedNetwork& network, const std::string& folder);
 
 // Removes what Quantize has saved in a state folder, once it is not needed any more.
 void RemoveQuantizeState(const std::string& state_folder);

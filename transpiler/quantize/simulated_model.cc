@@ -31,4 +31,13 @@ absl::StatusOr<SimulatedModel> Simulate(const Program& program, const RangeProfi
   return model;
 }
 
+absl::StatusOr<Scope> CopyOf(const Scope& scope) {
+  Scope copy;
+  for (const auto& [name, value] : scope) {
+    ASSIGN_OR_RETURN(Scope::Value copied, Scope::CloneOf(value));
+    copy.Set(name, std::move(copied));
+  }
+  return copy;
+}
+
 }  // namespace fixpoint

@@ -30,6 +30,9 @@ absl::StatusOr<SimulatedModel> Simulate(const Program& program, const RangeProfi
                                         const QuantConfig& config, const InputNames& names,
                                         Scope* parameters);
 
+// A copy of all values. Error (kFailedPrecondition): there is no memory.
+absl::StatusOr<Scope> CopyOf(const Scope& scope);
+
 }  // namespace fixpoint
 
 #endif  // FIXPOINT_TRANSPILER_QUANTIZE_SIMULATED_MODEL_H_

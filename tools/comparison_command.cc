@@ -10,6 +10,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "proto/base/status_macros.h"
+#include "proto/config/run_report.pb.h"
+#include "proto/file/atomic_file.h"
 #include "proto/program/feeds_and_fetches.h"
 #include "proto/program/program.h"
 #include "runtime/backend.h"
@@ -26,6 +28,7 @@
 #include "tools/named_program.h"
 #include "tools/network_ends.h"
 #include "tools/outputs.h"
+#include "tools/staged_report.h"
 
 namespace fixpoint {
 namespace {
@@ -70,6 +73,7 @@ class Model {
   }
 
   const std::string& path() const { return file_.program; }
+  const Scope& scope() const { return scope_; }
   // As it was loaded.
   const Program& program() const { return program_; }
   const Variable* Find(const std::string& name) const {
@@ -158,12 +162,36 @@ absl::Status CompareOnData(const ComparisonCommand& command, const Model& model,
   return absl::OkStatus();
 }
 
+RunReport MakeReport(const ComparisonCommand& command, const Model& model, const Model& other,
+                     const Comparison& comparison) {
+  RunReport report;
+  report.set_tool("infer --compare");
+  report.set_program(NameInReport(model.path()));
+  report.set_other(NameInReport(other.path()));
+  AddSetting("backend", std::string(BackendName(command.program.backend)), &report);
+  AddSetting("its backend", std::string(BackendName(command.other.backend)), &report);
+  if (command.op_by_op)
+    AddSetting("op by op", "each op is given the inputs that the other computed", &report);
+  if (command.data) {
+    AddSetting("batches", absl::StrCat(command.batches), &report);
+    AddSetting("batch size", absl::StrCat(command.batch_size), &report);
+  }
+  AddProgram(model.program(), model.scope(), &report);
+  AddComparison(report.program(), report.other(), comparison, &report);
+  return report;
+}
+
 }  // namespace
 
 absl::StatusOr<ExitCode> RunComparisonCommand(const ComparisonCommand& command) {
   std::vector<std::string> inputs = {command.program.program, command.other.program};
   for (const NamedFile& feed : command.feeds) inputs.push_back(feed.file);
   RETURN_IF_ERROR(CheckInputs(inputs));
+  Outputs outputs(inputs);
+  if (!command.report.empty()) {
+    RETURN_IF_ERROR(outputs.Claim(command.report));
+    RETURN_IF_ERROR(AtomicFile::Create(command.report).status());
+  }
   ASSIGN_OR_RETURN(
       const std::unique_ptr<Model> other,
       Model::Load(command.other, "compare_params", command.backend_options, /*given_by=*/nullptr));
@@ -173,10 +201,15 @@ absl::StatusOr<ExitCode> RunComparisonCommand(const ComparisonCommand& command) 
   ASSIGN_OR_RETURN(Comparison comparison, Comparison::Create(model->runnable(), other->runnable()));
   RETURN_IF_ERROR(command.data ? CompareOnData(command, *model, *other, &comparison)
                                : CompareOnArrays(command, *model, *other, &comparison));
+  if (!command.report.empty()) {
+    RETURN_IF_ERROR(
+        StageReport(MakeReport(command, *model, *other, comparison), command.report, &outputs));
+    RETURN_IF_ERROR(outputs.Commit());
+  }
   RETURN_IF_ERROR(WriteReport(command.json
                                   ? ComparisonJson(model->path(), other->path(), comparison)
                                   : ComparisonText(model->path(), other->path(), comparison),
-                              /*output_is_taken=*/false));
+                              outputs.to_standard_output()));
   return comparison.different() == 0 ? kDone : kAnswerIsNo;
 }
 

@@ -41,6 +41,7 @@ struct ComparisonCommand {
   int64_t batches = 0;
 
   bool json = false;
+  std::string report;  // a file for what was found; "": none
 };
 
 // The answer is no if an element differs.

@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "tools/json.h"
+#include "transpiler/report/run_report.h"
 
 namespace fixpoint {
 namespace {
@@ -59,14 +60,20 @@ std::string SentenceOf(WhyLeftOut why, const std::string& program, const std::st
   return "";
 }
 
+std::vector<absl::string_view> NamesLeftOut(const std::vector<VariableLeftOut>& left_out,
+                                            WhyLeftOut why) {
+  std::vector<absl::string_view> names;
+  for (const VariableLeftOut& variable : left_out) {
+    if (variable.why == why) names.push_back(variable.name);
+  }
+  return names;
+}
+
 std::string LeftOutText(const std::string& program, const std::string& other,
                         const std::vector<VariableLeftOut>& left_out) {
   std::string text;
   for (const WhyLeftOut why : kReasonsLeftOut) {
-    std::vector<absl::string_view> names;
-    for (const VariableLeftOut& variable : left_out) {
-      if (variable.why == why) names.push_back(variable.name);
-    }
+    const std::vector<absl::string_view> names = NamesLeftOut(left_out, why);
     if (names.empty()) continue;
     absl::StrAppend(&text, "left out, because ", SentenceOf(why, program, other), ": ",
                     absl::StrJoin(names, ", "), "\n");
@@ -150,6 +157,28 @@ std::string ComparisonJson(const std::string& program, const std::string& other,
   }
   json.EndArray().EndObject();
   return json.Take();
+}
+
+void AddComparison(const std::string& program, const std::string& other,
+                   const Comparison& comparison, RunReport* report) {
+  const auto writers = WritersIn(report);
+  for (const ComparedVariable& variable : comparison.variables()) {
+    const auto writer = writers.find(variable.name);
+    if (writer == writers.end()) continue;
+    RunReport::Op& op = *writer->second;
+    op.set_signal_to_noise(variable.SignalToNoise());
+    RunReport::Difference& difference = *op.mutable_difference();
+    difference.set_elements(variable.elements);
+    difference.set_different(variable.different);
+    difference.set_largest(variable.largest);
+    difference.set_in_steps(variable.unit == DifferenceUnit::kSteps);
+  }
+  for (const WhyLeftOut why : kReasonsLeftOut) {
+    const size_t count = NamesLeftOut(comparison.left_out(), why).size();
+    if (count == 0) continue;
+    report->add_notes(absl::StrCat(count, count == 1 ? " variable is" : " variables are",
+                                   " left out, because ", SentenceOf(why, program, other), "."));
+  }
 }
 
 }  // namespace fixpoint

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "proto/config/run_report.pb.h"
 #include "runtime/comparison.h"
 
 namespace fixpoint {
@@ -17,6 +18,11 @@ std::string ComparisonText(const std::string& program, const std::string& other,
 // The same. An infinite signal to noise ratio is null.
 std::string ComparisonJson(const std::string& program, const std::string& other,
                            const Comparison& comparison);
+
+// Adds what differs to the ops of a report that write the compared variables, and a note for each
+// reason that others are left out for.
+void AddComparison(const std::string& program, const std::string& other,
+                   const Comparison& comparison, RunReport* report);
 
 }  // namespace fixpoint
 

@@ -47,6 +47,9 @@ DEFINE_bool(op_by_op, false,
             "Give each op the inputs that the other program computed, so that a difference shows "
             "where it arises.");
 DEFINE_int64(batches, 1, "How many batches of the data set to compare.");
+DEFINE_string(
+    report, "",
+    "File for what --compare found: a page, or for .textproto what inspect report reads.");
 DEFINE_bool(bench, false, "Measure latency, throughput and memory.");
 DEFINE_double(seconds, 2, "How long to measure.");
 DEFINE_bool(json, false, "Print the report as JSON.");
@@ -62,7 +65,7 @@ std::vector<ModeFlags> Modes() {
         "dump_plan", "profile", "check_finite"}},
       {"compare",
        {"feeds", "data", "images", "labels", "batch_size", "json", "backend", "seed", "compare",
-        "compare_params", "compare_backend", "op_by_op", "batches"}},
+        "compare_params", "compare_backend", "op_by_op", "batches", "report"}},
       {"bench",
        {"feeds", "fetches", "data", "images", "labels", "scores", "batch_size", "json", "dump_plan",
         "profile", "bench", "seconds"}}};
@@ -171,6 +174,7 @@ absl::StatusOr<ExitCode> Compare(const std::string& path, const NetworkFlags& fl
   command.batch_size = flags.batch_size;
   command.batches = FLAGS_batches;
   command.json = FLAGS_json;
+  command.report = FLAGS_report;
   return RunComparisonCommand(command);
 }
 

@@ -48,6 +48,8 @@ DEFINE_string(
 DEFINE_int64(stop_after, 0, "End after N evaluations without a better one (--keep_best).");
 DEFINE_string(save, "", "Folder for the trained parameters, a file for each.");
 DEFINE_string(metrics, "", "File for measurements, a line of JSON each; - for stdout.");
+DEFINE_string(report, "",
+              "File for what the run found: a page, or for .textproto what inspect report reads.");
 DEFINE_string(dump, "", "Variables or gradients of the last step to write, comma separated.");
 DEFINE_string(dump_output, "", "Where to write them, an .npz file.");
 DEFINE_string(checkpoint_dir, "", "Folder for checkpoints.");
@@ -71,7 +73,8 @@ ToolHelp Help() {
        {"epochs", "steps", "batch_size", "learning_rate", "seed", "augment_padding", "augment_flip",
         "eval_every", "keep_best", "stop_after", "backend", "threads", "max_iterations",
         "check_finite"}},
-      {"What to write:", {"save", "metrics", "dump", "dump_output", "dump_plan", "profile"}},
+      {"What to write:",
+       {"save", "metrics", "report", "dump", "dump_output", "dump_plan", "profile"}},
       {"Checkpoints:", {"checkpoint_dir", "checkpoint_every", "keep_checkpoints", "resume"}}};
   help.examples = {
       "train examples/data/mlp.train.txt --startup=examples/data/mlp.startup.txt "
@@ -171,6 +174,7 @@ absl::StatusOr<ExitCode> Run(const CommandLine& line) {
   command.dump_plan = flags.dump_plan;
   command.save = FLAGS_save;
   command.metrics = FLAGS_metrics;
+  command.report = FLAGS_report;
   command.dump = SplitNames(FLAGS_dump);
   command.dump_output = FLAGS_dump_output;
   command.checkpoint_dir = FLAGS_checkpoint_dir;

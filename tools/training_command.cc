@@ -27,7 +27,9 @@
 #include "tools/named_program.h"
 #include "tools/network_ends.h"
 #include "tools/outputs.h"
+#include "tools/staged_report.h"
 #include "tools/training_log.h"
+#include "tools/training_report.h"
 #include "transpiler/freeze/test_program.h"
 
 namespace fixpoint {
@@ -84,6 +86,10 @@ class TrainingRun {
       RETURN_IF_ERROR(AtomicFile::Create(command_.dump_output).status());
     }
     if (!command_.metrics.empty()) RETURN_IF_ERROR(outputs_.Claim(command_.metrics));
+    if (!command_.report.empty()) {
+      RETURN_IF_ERROR(outputs_.Claim(command_.report));
+      RETURN_IF_ERROR(AtomicFile::Create(command_.report).status());
+    }
     if (!command_.checkpoint_dir.empty()) RETURN_IF_ERROR(outputs_.Claim(command_.checkpoint_dir));
     return absl::OkStatus();
   }
@@ -157,6 +163,7 @@ class TrainingRun {
     if (!command_.dump.empty() && trainer_->step() >= steps_) {
       return UsageError("--dump: all steps are done, and none is left to dump; ask for more");
     }
+    if (!command_.report.empty()) report_.emplace(training_);
     begun_with_ = trainer_->step();
     return log_.Begin(options_, begun_with_, steps_, command_.metrics, state_.metrics_bytes());
   }
@@ -281,6 +288,7 @@ class TrainingRun {
                                                : error;
       }
       RETURN_IF_ERROR(log_.TellOfStep(trainer_->step(), *result, RateOfLastStep()));
+      if (report_) report_->AddStep(trainer_->step(), *result, RateOfLastStep(), scope_);
       if (evaluator_ && IsDue(command_.eval_every, is_last)) RETURN_IF_ERROR(EvaluateNow());
       const bool ends = is_last || HasStoppedImproving() || IsInterrupted();
       if (checkpoints_ && IsDue(command_.checkpoint_every, ends))
@@ -314,6 +322,7 @@ class TrainingRun {
   absl::Status EvaluateNow() {
     const absl::StatusOr<Evaluation> evaluation = evaluator_->Run();
     if (!evaluation.ok()) return InFile(EvaluatedFile(), evaluation.status());
+    if (report_) report_->AddEvaluation(trainer_->step(), *evaluation);
     RETURN_IF_ERROR(log_.TellOfEvaluation(trainer_->step(), trainer_->epoch(), *evaluation,
                                           outputs_.to_standard_output()));
     return command_.keep_best ? KeepIfBest(*evaluation) : absl::OkStatus();
@@ -365,11 +374,28 @@ class TrainingRun {
       outputs_.Hold(std::move(file));
       absl::StrAppend(&text, "wrote ", command_.dump_output, "\n");
     }
+    if (report_) {
+      RETURN_IF_ERROR(StageReport(MakeReport(), command_.report, &outputs_));
+      absl::StrAppend(&text, "wrote ", command_.report, "\n");
+    }
     RETURN_IF_ERROR(log_.Sync().status());
     RETURN_IF_ERROR(outputs_.Commit());
     if (command_.dump_plan) absl::StrAppend(&text, trainer_->backend().PlanText());
     absl::StrAppend(&text, trainer_->backend().ProfileText());
     return Tell(text);
+  }
+
+  RunReport MakeReport() const {
+    RunReport report = report_->Finish(evaluation_, scope_);
+    report.set_program(NameInReport(command_.program));
+    // Without what follows the name of a data set, which may be a folder.
+    AddSetting("data", command_.data.substr(0, command_.data.find(':')), &report);
+    AddSetting("steps", absl::StrCat(trainer_->step()), &report);
+    if (begun_with_ > 0) AddSetting("steps of earlier runs", absl::StrCat(begun_with_), &report);
+    AddSetting("batch size", absl::StrCat(command_.batch_size), &report);
+    AddSetting("learning rate", command_.learning_rate_text, &report);
+    AddSetting("seed", absl::StrCat(command_.backend_options.seed), &report);
+    return report;
   }
 
   const TrainingCommand& command_;
@@ -389,6 +415,7 @@ class TrainingRun {
   int64_t steps_ = 0;  // steps of the whole run
   std::optional<FedRate> rate_;
   std::optional<CheckpointFolder> checkpoints_;
+  std::optional<TrainingReport> report_;
   int64_t begun_with_ = 0;  // steps done before this run
   Scope dumped_;
 };

@@ -45,6 +45,7 @@ struct TrainingCommand {
 
   std::string save;     // a folder; "" here and below: none
   std::string metrics;  // a file
+  std::string report;   // a file
   std::vector<std::string> dump;
   std::string dump_output;
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_replace.h"
 #include "runtime/tensor.h"
 #include "tests/testing/run_binary.h"
@@ -78,6 +79,29 @@ TEST_F(Infer, WhatDiffersIsToldAsJson) {
   "left_out": []
 }
 )");
+}
+
+TEST_F(Infer, WhatDiffersIsReportedForPeople) {
+  folder_.Write("codes.txt", kCodes);
+  const std::vector<std::string> flags = {"net.txt", "--compare=codes.txt", "--params=params",
+                                          "--feeds=x=x.npy"};
+  const auto report = [&](const std::string& file) {
+    std::vector<std::string> arguments = flags;
+    arguments.push_back("--report=" + file);
+    const BinaryRun run = Run(arguments);
+    EXPECT_EQ(run.exit_code, 1) << run.err;
+    EXPECT_THAT(run.out, EndsWith("the first is y\n"));
+    return folder_.Read(file);
+  };
+  EXPECT_THAT(report("found.textproto"), HasSubstr("  difference {\n"
+                                                   "    elements: 4\n"
+                                                   "    different: 2\n"
+                                                   "    largest: 1\n"
+                                                   "    in_steps: true\n"
+                                                   "  }\n"));
+  // Not EXPECT_THAT, which would print the page.
+  EXPECT_TRUE(absl::StrContains(report("found.html"), "2 of 4, at most 1 steps"));
+  EXPECT_EQ(Run({"net.txt", "--params=params", "--feeds=x=x.npy", "--report=r.html"}).exit_code, 2);
 }
 
 TEST_F(Infer, WhatIsNotComparedIsTold) {

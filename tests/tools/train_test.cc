@@ -23,10 +23,12 @@
 namespace fixpoint {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 // The lines of metrics without what a clock says.
@@ -66,6 +68,36 @@ TEST_F(Train, MetricsAreALineOfJsonForEachStepAndEvaluation) {
 \{"step": 2, "test_loss": [0-9.]+, "test_accuracy": [0-9.]+\}
 )"));
   EXPECT_THAT(run.err, StartsWith("step 2, epoch 0: test loss "));
+}
+
+TEST_F(Train, ReportsCurvesAndRangesAsAPageOrAsText) {
+  ASSERT_EQ(RunBinary("tools/transpile",
+                      {folder_.Path("mlp.txt"), "--startup", folder_.Path("mlp.startup.txt")})
+                .exit_code,
+            0);
+  const std::vector<std::string> flags = {"--data=digits:100", "--batch_size=20", "--steps=4",
+                                          "--eval_every=2"};
+  const auto run = [&](const std::string& report) {
+    RunBinaryOptions options;
+    options.callers_directory = folder_.Path();
+    std::vector<std::string> arguments = {
+        "mlp.quantized.txt", "--startup=mlp.startup.quantized.txt", "--report=" + report};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    const BinaryRun run = RunBinary("tools/train", arguments, options);
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    EXPECT_THAT(run.out, EndsWith("wrote " + report + "\n"));
+    return folder_.Read(report);
+  };
+  const std::string text = run("run.textproto");
+  EXPECT_THAT(text, HasSubstr("program: \"mlp.quantized.txt\"\n"));
+  EXPECT_THAT(text, Not(HasSubstr(folder_.Path())));
+  for (const char* curve : {"loss", "accuracy", "test loss", "test accuracy", "learning rate"}) {
+    EXPECT_THAT(text, HasSubstr(absl::StrCat("curves {\n  name: \"", curve, "\"\n")));
+  }
+  EXPECT_THAT(text, ContainsRegex("variable: \"relu_0.tmp_0\"\n  role: ACTIVATION\n"));
+  EXPECT_THAT(text, HasSubstr("variable: \"fc_0.w_0\"\n  role: WEIGHT\n"));
+  EXPECT_EQ(run("again.textproto"), text);
+  EXPECT_TRUE(absl::StartsWith(run("run.html"), "<!DOCTYPE html>\n"));
 }
 
 TEST_F(Train, TrainsOnArraysAndEvaluatesOnlyIfThereIsDataForIt) {

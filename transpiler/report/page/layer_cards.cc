@@ -33,8 +33,10 @@ const char* NoiseClass(double decibels) {
   return decibels < 15 ? "bad" : decibels < 25 ? "warn" : "good";
 }
 
+// Nothing where nothing was decided, as in a comparison of two float programs.
 void WriteBadge(const Op& op, Html* html) {
   const OpState state = StateOf(op);
+  if (state == OpState::kUndecided) return;
   const bool is_done = state == OpState::kIntegers || state == OpState::kQuantized;
   const char* kind = is_done ? "done" : state == OpState::kFloat ? "kept" : "plain";
   html->Element("span", StateText(state), {{"class", absl::StrCat("badge ", kind)}});

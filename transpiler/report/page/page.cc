@@ -31,6 +31,7 @@ std::string TitleOf(const std::vector<NamedReport>& reports) {
   const auto title = [](const RunReport& report) {
     std::string text = report.tool().empty() ? "run" : report.tool();
     if (!report.program().empty()) absl::StrAppend(&text, " ", report.program());
+    if (!report.other().empty()) absl::StrAppend(&text, " and ", report.other());
     return text;
   };
   if (reports.size() == 1) return title(reports[0].report);

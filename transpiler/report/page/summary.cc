@@ -298,7 +298,7 @@ void WriteDecisions(const RunView& run, Html* html) {
          {absl::StrCat(counts.total), absl::StrCat(counts.done), absl::StrCat(counts.left),
           absl::StrCat(counts.total - counts.done - counts.left)}});
   }
-  WriteNamedValues("Ops by type", {"ops", "integers", "float", "as it was"}, rows,
+  WriteNamedValues("Ops by type", {"ops", "quantized", "float", "as it was"}, rows,
                    /*marks=*/false, html);
   Rows meanings;
   for (const auto& [code, reason] : reasons) {

@@ -115,6 +115,15 @@ std::optional<IntegerReason> WhyNotNormalized(const Op& op, const ProductResult&
   return std::nullopt;
 }
 
+// Whether two steps to codes read a value, so that it is stored as floats. REQUIRES: nothing but
+// such steps and ops that move values reads it.
+bool IsQuantizedTwice(const Value& value, Era era) {
+  const auto readers = value.readers();
+  return std::count_if(readers.begin(), readers.end(), [era](const Argument* reader) {
+           return !MovesValues(reader->op(), era);
+         }) > 1;
+}
+
 FoldOrReason DecideStage(const Op& op, const ProductResult& result, const RunFacts& facts) {
   const StageTrait& trait = *TraitsOf(op).stage;
   FoldedOp fold{&op};
@@ -128,7 +137,8 @@ FoldOrReason DecideStage(const Op& op, const ProductResult& result, const RunFac
     if (const auto reason = WhyNotNormalized(op, result, facts)) return *reason;
   }
   const auto is_kept = [&facts](const Value& value) { return facts.IsKept(value); };
-  if (stages->in_codes_alone && !BecomesCodes(*fold.output, facts.era(), is_kept)) {
+  if (stages->in_codes_alone && (!BecomesCodes(*fold.output, facts.era(), is_kept) ||
+                                 IsQuantizedTwice(*fold.output->value(), facts.era()))) {
     return IntegerReason::kKeepsNan;
   }
   return fold;

@@ -380,6 +380,11 @@ OpSchemaBuilder& OpSchemaBuilder::Copies() {
   return KeepsRange();
 }
 
+OpSchemaBuilder& OpSchemaBuilder::MultipliesElements() {
+  traits().multiplies_elements = true;
+  return *this;
+}
+
 OpSchemaBuilder& OpSchemaBuilder::DrawsNumbers() {
   traits().draws_numbers = true;
   return *this;

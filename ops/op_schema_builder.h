@@ -92,6 +92,7 @@ class OpSchemaBuilder {
   OpSchemaBuilder& Activates(std::function<Activation(const OpAttributes&)> activation);
   OpSchemaBuilder& JoinsValues();
   OpSchemaBuilder& Copies();
+  OpSchemaBuilder& MultipliesElements();
   OpSchemaBuilder& DrawsNumbers();
   OpSchemaBuilder& LooksUpRows();
   OpSchemaBuilder& IsOfSamples();

@@ -118,6 +118,8 @@ struct OpTraits {
   bool joins_values = false;
   // Out is X.
   bool copies = false;
+  // Out is X * Y, element by element, with Y at the dimensions of X from the attribute axis on.
+  bool multiplies_elements = false;
   // Its outputs depend on the seed and the step of a run: it may draw random numbers.
   bool draws_numbers = false;
   // Out is made of the rows of the table W that Ids name.
@@ -138,12 +140,13 @@ struct OpTraits {
   bool is_on_integers = false;
   // Sums of codes, with the stages that attributes name (ops/epilogue_attributes.h).
   bool has_epilogue = false;
-  // For an op that is not a product: whether its channels are those of images.
+  // For an op that is not a product: whether an output of 4 dimensions is images.
   bool gives_images = false;
 
   // The axis of the channels in the output of an op that `has_epilogue`: axis 1 or the last one.
   int ChannelAxis(int rank) const {
-    return gives_images || (product && product->gives_images()) ? 1 : rank - 1;
+    const bool are_images = (gives_images && rank == 4) || (product && product->gives_images());
+    return are_images ? 1 : rank - 1;
   }
 };
 

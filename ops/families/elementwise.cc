@@ -1,6 +1,7 @@
 // Ops of two tensors, element by element, with the reference's axis rule for broadcasting.
 
 #include "absl/strings/str_cat.h"
+#include "ops/families/integer_ops.h"
 #include "ops/infer.h"
 #include "ops/infer_rules.h"
 #include "ops/op_schema_builder.h"
@@ -30,6 +31,11 @@ OpSchemaBuilder& Define(OpList& ops, absl::string_view type, absl::string_view d
       .Gradient(absl::StrCat(type, "_grad(", gradient_inputs, ") -> (X@GRAD, Y@GRAD)"));
 }
 
+// Codes above their zero points have the signs of what they stand for.
+bool ProductKeepsSign(const OpAttributes& op) {
+  return EpilogueKeepsSign(op) && op.Int("weight_zero_point") == 0;
+}
+
 void Quantizable(OpSchemaBuilder& op) {
   op.QuantizableInput("X", SlotRole::ACTIVATION)
       .QuantizableInput("Y", SlotRole::ACTIVATION)
@@ -48,13 +54,28 @@ std::vector<OpSchema> ElementwiseOps() {
                   .Sum({"X", "Y", "Out", "axis"})
                   .IsOfSamples());
   Quantizable(Define(ops, "elementwise_sub", "Out = X - Y.", kSumGradient).Hints(kFormats));
-  Quantizable(Define(ops, "elementwise_mul", "Out = X * Y.").Hints(kFormats).KeepsSign());
+  Quantizable(Define(ops, "elementwise_mul", "Out = X * Y.")
+                  .Hints(kFormats)
+                  .KeepsSign()
+                  .MultipliesElements());
   Define(ops, "elementwise_div", "Out = X / Y.", "X, Y, Out, Out@GRAD").Hints(kFormats);
   Define(ops, "elementwise_max", "Out = max(X, Y).").Hints(kFormats).KeepsSign();
   Define(ops, "elementwise_min", "Out = min(X, Y).")
       .Hints("x_data_format, y_data_format")
       .KeepsSign();
   Define(ops, "elementwise_pow", "Out = X ^ Y.").Hints(kFormats).QuantizableOutputs({"Out"});
+  OpSchemaBuilder& product =
+      ops.Define("integer_elementwise_mul(X, Y, Scales, Operands*?) -> (Out)");
+  DefineProductOfCodes(product)
+      .Doc(
+          "elementwise_mul of codes X and Y, INT8 or UINT8: each exact product as FP32 times "
+          "Scales "
+          "[1], then the epilogue. A channel is one of axis 1 of 4 dimensions, else of the last.")
+      .Attr("axis", Int(-1))
+      .KeepsSignIf(ProductKeepsSign)
+      .MultipliesElements()
+      .GivesImages()
+      .Infer(InferStored(InferElementwise, "Out"));
   return ops.Build();
 }
 

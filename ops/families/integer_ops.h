@@ -19,8 +19,8 @@ OpSchemaBuilder& DefineStored(OpSchemaBuilder& op);
 // the attributes of an epilogue (ops/epilogue_attributes.h), whose operands are the arguments of
 // the slot Operands in the order of the stages that have one.
 OpSchemaBuilder& DefineEpilogue(OpSchemaBuilder& op);
-// The same for an op that adds up products of codes, with `weight_zero_point`, the code of 0 in its
-// weight.
+// The same for an op of products of codes, with `weight_zero_point`, the code of 0 in its weight,
+// or in its second factor.
 OpSchemaBuilder& DefineProductOfCodes(OpSchemaBuilder& op);
 // Whether its result is never negative if its codes are not.
 bool EpilogueKeepsSign(const OpAttributes& op);

@@ -14,7 +14,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
-#include "ops/codes/integer_reasons.h"
 #include "ops/op_traits.h"
 #include "proto/program/program.h"
 #include "runtime/executor/executor.h"
@@ -25,6 +24,7 @@
 #include "tests/testing/parameter_text.h"
 #include "tests/testing/parsed_program.h"
 #include "transpiler/lower/lower.h"
+#include "transpiler/report/lowering_account.h"
 
 namespace fixpoint {
 namespace {
@@ -139,7 +139,7 @@ bool FoldsActivation(executor::Executor& executor, absl::Span<const Feed> feeds,
 
 bool FoldsActivation(const LoweredModel& lowered, const Case& c) {
   return std::any_of(lowered.ops.begin(), lowered.ops.end(), [&c](const LoweredOp& op) {
-    return op.type == c.activation && op.reason == IntegerReason::kInEpilogue;
+    return op.type == c.activation && ReasonCode(op) == "in_epilogue";
   });
 }
 

@@ -82,6 +82,7 @@ NOT_JUDGED = {
     "integer_conv2d": _OURS,
     "integer_conv2d_transpose": _OURS,
     "integer_dequantize": _OURS,
+    "integer_elementwise_mul": _OURS,
     "integer_lookup_table": _OURS,
     "integer_lookup_table_v2": _OURS,
     "integer_matmul": _OURS,

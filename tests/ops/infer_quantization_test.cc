@@ -116,6 +116,15 @@ constexpr InferCase kLowered[] = {
     {R"(var q u8[-1,3,8,8]
         integer_average_pool2d(X=q, Scales=s) -> (Out=y) {ksize=[1, 1], global_pooling=true, epilogue=["multiply"], epilogue_a=[127.5], epilogue_b=[0.0], out_dtype=20, out_range=2.0, out_largest_code=255})",
      "Out=UINT8[-1, 3, 1, 1]"},
+    {R"(var q u8[-1,3,8,8]
+        var r i8[-1,3,1,1]
+        integer_elementwise_mul(X=q, Y=r, Scales=s) -> (Out=y) {epilogue=["multiply"], epilogue_a=[127.5], epilogue_b=[0.0], out_dtype=21, out_range=2.0, out_largest_code=127})",
+     "Out=INT8[-1, 3, 8, 8]"},
+    {R"(var q u8[-1,3,8]
+        var r i8[-1,3,7]
+        integer_elementwise_mul(X=q, Y=r, Scales=s) -> (Out=y))",
+     "error: X [-1, 3, 8] and Y [-1, 3, 7] do not broadcast: want equal dimensions or 1, got 8 and "
+     "7"},
     {R"(var x f32[-1,12]
         integer_quantize(X=x) -> (Out=q) {multiplier=63.5, smallest_code=-128, out_dtype=21, out_range=2.0, out_largest_code=127})",
      "Out=INT8[-1, 12]"},

@@ -93,12 +93,18 @@ TEST(NeverNegative, HoldsOfUnsignedCodesAndTheirAverages) {
       integer_dequantize(X=u) -> (Out=x_of_u) {range=2.0, largest_code=255}
       integer_average_pool2d(X=u, Scales=r) -> (Out=mean) {ksize=[2, 2]}
       integer_average_pool2d(X=s, Scales=r) -> (Out=signed_mean) {ksize=[2, 2]}
+      integer_elementwise_mul(X=u, Y=u, Scales=r) -> (Out=product)
+      integer_elementwise_mul(X=u, Y=s, Scales=r) -> (Out=signed_product)
+      integer_elementwise_mul(X=u, Y=u, Scales=r) -> (Out=above) {weight_zero_point=1}
       integer_average_pool2d(X=u, Scales=r, Operands=b) -> (Out=biased) {ksize=[2, 2], epilogue=["add_channel"], epilogue_a=[0.0], epilogue_b=[0.0]})";
   EXPECT_TRUE(HoldsOf("u", ops));
   EXPECT_FALSE(HoldsOf("s", ops));
   EXPECT_TRUE(HoldsOf("x_of_u", ops));
   EXPECT_TRUE(HoldsOf("mean", ops));
   EXPECT_FALSE(HoldsOf("signed_mean", ops));
+  EXPECT_TRUE(HoldsOf("product", ops));
+  EXPECT_FALSE(HoldsOf("signed_product", ops));
+  EXPECT_FALSE(HoldsOf("above", ops));
   EXPECT_FALSE(HoldsOf("biased", ops));
 }
 

@@ -61,6 +61,7 @@ constexpr char kPortable[] = R"(
   var z f32[-1,2,2,2]
   var sum f32[-1,2,2,2]
   var mean f32[-1,2,1,1]
+  var square f32[-1,2,2,2]
   feed(X=feed) -> (Out=image) {col=0}
   quantize_linear(Scale=s, X=image, ZeroPoint=zero) -> (Y=image.q) {bit_length=8, quant_axis=-1, round_type=0}
   dequantize_linear(Scale=s, X=image.q, ZeroPoint=zero) -> (Y=image.d) {bit_length=8, quant_axis=-1, round_type=0}
@@ -74,9 +75,11 @@ constexpr char kPortable[] = R"(
   conv2d(Filter=u, Input=p.d) -> (Output=z)
   elementwise_add(X=p.d, Y=z) -> (Out=sum)
   pool2d(X=p.d) -> (Out=mean) {pooling_type="avg", ksize=[2, 2]}
+  elementwise_mul(X=p.d, Y=p.d) -> (Out=square)
   fetch(X=sum) -> (Out=fetch) {col=0}
   fetch(X=mean) -> (Out=fetch) {col=1}
   fetch(X=p.d) -> (Out=fetch) {col=2}
+  fetch(X=square) -> (Out=fetch) {col=3}
 )";
 constexpr char kParameters[] =
     "zero i32[1] 0\nzeros i32[2] 0 0\ns f32[1] 127\nt f32[1] 255\nw.int8 i8[2,1,1,1] 127 64\nw.s "
@@ -305,6 +308,17 @@ TEST(LoweredInvariants, SumsHaveTheScaleOfTheirCodes) {
             }),
             "invariant 4 of lowered programs: block 0, op 6 (integer_average_pool2d) has the scale "
             "3 in channel 1; want 1");
+  EXPECT_EQ(Violations([](Program& program, PassContext& context) {
+              SetScales(program, "square", {1, 2}, context);
+            }),
+            "invariant 4 of lowered programs: block 0, op 7 (integer_elementwise_mul) has the "
+            "scale 2 in channel 1; want 1");
+  EXPECT_EQ(Violations([](Program& program, PassContext&) {
+              Rewriter(&program, "wrong")
+                  .SetAttr(WriterOf(program, "square"), MakeIntAttr("weight_zero_point", 3));
+            }),
+            "invariant 4 of lowered programs: block 0, op 7 (integer_elementwise_mul) has weights "
+            "with the zero point 3; want 0");
 }
 
 TEST(LoweredInvariants, NothingReadsCodesAsNumbers) {
@@ -424,11 +438,12 @@ TEST(LoweredInvariants, TheAccountHasEveryOpOnce) {
                                      [](const LoweredOp& op) { return op.type == "relu"; }));
             }),
             "invariant 7 of lowered programs: the account lacks block 0, op 5 (relu)");
-  EXPECT_EQ(Violations([](Program&, PassContext& context) {
-              std::vector<LoweredOp>& ops = dynamic_cast<LowerContext&>(context).lowered;
-              ops.push_back(ops.back());
-            }),
-            "invariant 7 of lowered programs: the account has 1 ops too many, from pool2d on");
+  EXPECT_EQ(
+      Violations([](Program&, PassContext& context) {
+        std::vector<LoweredOp>& ops = dynamic_cast<LowerContext&>(context).lowered;
+        ops.push_back(ops.back());
+      }),
+      "invariant 7 of lowered programs: the account has 1 ops too many, from elementwise_mul on");
 }
 
 }  // namespace

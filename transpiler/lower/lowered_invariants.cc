@@ -64,6 +64,13 @@ bool IsOfMatrices(const Op& op) {
   return product && product->form == ProductTrait::Form::kMatrices;
 }
 
+// What the codes of an op are multiplied with; null if it adds up codes alone.
+const Argument* WeightsOf(const Op& op) {
+  const OpTraits& traits = TraitsOf(op);
+  if (traits.multiplies_elements) return op.Input("Y");
+  return traits.product ? op.Input(traits.product->weight) : nullptr;
+}
+
 // The codes that an op on integers declares to store; nothing if it stores floats.
 std::optional<CodesWritten> StoredBy(const Op& op) {
   if (!IsOnIntegers(op) ||
@@ -202,6 +209,9 @@ class Check {
       Violated(4, Describe(op), " has no codes to read");
       return;
     }
+    if (TraitsOf(op).multiplies_elements && !CodesIn(*WeightsOf(op))) {
+      Violated(4, Describe(op), " has no codes to multiply with");
+    }
     CheckAddedCodes(op);
     const std::optional<CodesRead> expected = portable_codes_.FindRead(*input);
     if (!expected) return;
@@ -265,11 +275,11 @@ class Check {
     Violated(4, Describe(op), " has the zero points \"", name, "\"; want \"", *expected, "\"");
   }
 
-  // The one zero point of a product's weights.
+  // The one zero point of a product's weights, or of its second factor.
   void CheckZeroPointOfWeights(const Op& op) {
-    const std::optional<ProductTrait>& product = TraitsOf(op).product;
-    if (!product || op.Input("Offsets") != nullptr) return;
-    const std::optional<CodesRead> expected = portable_codes_.FindRead(*op.Input(product->weight));
+    const Argument* const weights = WeightsOf(op);
+    if (weights == nullptr || op.Input("Offsets") != nullptr) return;
+    const std::optional<CodesRead> expected = portable_codes_.FindRead(*weights);
     const int32_t zero_point = IntOf(op, "weight_zero_point");
     if (!expected || zero_point == expected->zero_point) return;
     Violated(4, Describe(op), " has weights with the zero point ", zero_point, "; want ",
@@ -333,8 +343,7 @@ class Check {
   // matmul, or the codes of another activation.
   std::optional<float> StepOfSums(const Op& op, const CodesRead& read, size_t channel) const {
     if (op.type() == "integer_average_pool2d") return read.step();
-    const std::optional<ProductTrait>& product = TraitsOf(op).product;
-    const Argument* const weights = product ? op.Input(product->weight) : nullptr;
+    const Argument* const weights = WeightsOf(op);
     if (weights == nullptr || IsOfMatrices(op)) return std::nullopt;
     const std::optional<float> step = portable_codes_.FindStep(*weights, channel);
     if (!step) return std::nullopt;

@@ -10,39 +10,54 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/codes/added_codes.h"
+#include "ops/codes/multiplied_codes.h"
 #include "ops/op_schema.h"
 #include "ops/placed_dims.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/type_names.h"
 #include "runtime/executor/op_plans.h"
+#include "runtime/executor/ops/broadcast_reading.h"
 #include "runtime/executor/ops/in_memory.h"
 #include "runtime/executor/ops/planned_facts.h"
 #include "runtime/executor/ops/residual.h"
+#include "runtime/kernels/integer_elementwise.h"
 
 namespace fixpoint::executor {
 namespace {
 
 using kernels::Arithmetic;
-using kernels::ElementwiseShape;
 
-// How both inputs are read.
-struct Reading {
-  ElementwiseShape shape;  // as they lie in memory
-  Layout x_layout = Layout::kRowMajor;
-  Layout y_layout = Layout::kRowMajor;
-};
-
-// Images stay channels last if Y can be read so too.
-Reading ReadingOf(const Dims& x, Layout x_layout, const Dims& y, int64_t axis) {
-  const Reading row_major{{x, y, axis}};
-  if (x_layout != Layout::kChannelsLast || x.size() != 4 || y.size() > 4) return row_major;
-  const absl::StatusOr<Dims> beside = PlacedDims(y, 4, axis);
-  if (!beside.ok()) return row_major;
-  const bool lies_alike = (*beside)[1] == 1 || (*beside)[2] * (*beside)[3] == 1;
-  if (y.size() != 4 && !lies_alike) return row_major;
-  return {{DimsInMemory(x, x_layout), DimsInMemory(*beside, x_layout), -1},
-          Layout::kChannelsLast,
-          y.size() == 4 ? Layout::kChannelsLast : Layout::kRowMajor};
+// The product of codes, as floats.
+absl::Status PlanProductOfCodes(OpPlanner& op) {
+  const BroadcastReading reading = ReadBroadcast(op.InputDims("X"), op.InputLayout("X"),
+                                                 op.InputDims("Y"), op.attributes().Int("axis"));
+  ASSIGN_OR_RETURN(const std::optional<Codes> x,
+                   op.builder().ReadCodes(op.InputValue("X"), reading.x_layout));
+  ASSIGN_OR_RETURN(const std::optional<Codes> y,
+                   op.builder().ReadCodes(op.InputValue("Y"), reading.y_layout));
+  ASSIGN_OR_RETURN(std::shared_ptr<kernels::IntegerMultiplication> product,
+                   kernels::IntegerMultiplication::Plan(reading.shape, x->type, y->type));
+  ASSIGN_OR_RETURN(const TensorType type, op.OutputType("Out"));
+  const Buffer out = op.WriteAs("Out", type, reading.x_layout);
+  std::vector<Buffer> reads = x->buffers();
+  const std::vector<Buffer> of_y = y->buffers();
+  reads.insert(reads.end(), of_y.begin(), of_y.end());
+  const std::string implementation = product->implementation();
+  op.AddStep({std::move(reads),
+              {out},
+              [=, x = *x, y = *y, product = std::move(product)](const StepContext& run) {
+                const auto codes = [&run](const Codes& factor) {
+                  return kernels::ElementwiseCodes{run.Of<uint8_t>(factor.codes),
+                                                   static_cast<int32_t>(factor.ZeroPointIn(run))};
+                };
+                product->Run(codes(x), codes(y), x.StepIn(run) * y.StepIn(run), {},
+                             run.Floats(out));
+                return absl::OkStatus();
+              },
+              implementation,
+              0,
+              absl::StrCat(op.type(), " on integers")});
+  return absl::OkStatus();
 }
 
 absl::Status PlanElementwise(OpPlanner& op, Arithmetic arithmetic) {
@@ -52,8 +67,9 @@ absl::Status PlanElementwise(OpPlanner& op, Arithmetic arithmetic) {
     const Argument* const codes = FindAddedCodes(op.op(), PlannedFacts(op));
     if (codes != nullptr) return PlanSumWithCodes(op, *codes);
   }
-  const Reading reading =
-      ReadingOf(x_dims, op.InputLayout("X"), y_dims, op.attributes().Int("axis"));
+  if (MultipliesCodes(op.op(), PlannedFacts(op))) return PlanProductOfCodes(op);
+  const BroadcastReading reading =
+      ReadBroadcast(x_dims, op.InputLayout("X"), y_dims, op.attributes().Int("axis"));
   ASSIGN_OR_RETURN(std::shared_ptr<kernels::Elementwise> elementwise,
                    kernels::Elementwise::Plan(arithmetic, reading.shape));
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", reading.x_layout));
@@ -98,8 +114,8 @@ absl::Status PlanGradient(OpPlanner& op, Arithmetic arithmetic) {
   if (!wants_x && !wants_y) return absl::OkStatus();
   const TensorType x_type = op.InputType("X");
   const TensorType y_type = op.InputType("Y");
-  const Reading reading =
-      ReadingOf(x_type.dims, op.InputLayout("Out@GRAD"), y_type.dims, op.attributes().Int("axis"));
+  const BroadcastReading reading = ReadBroadcast(x_type.dims, op.InputLayout("Out@GRAD"),
+                                                 y_type.dims, op.attributes().Int("axis"));
   ASSIGN_OR_RETURN(std::shared_ptr<kernels::Elementwise> elementwise,
                    kernels::Elementwise::Plan(arithmetic, reading.shape));
   ASSIGN_OR_RETURN(const int64_t out_size, ElementCount(elementwise->out_dims()));
@@ -139,6 +155,18 @@ absl::Status PlanGradient(OpPlanner& op, Arithmetic arithmetic) {
 }
 
 }  // namespace
+
+BroadcastReading ReadBroadcast(const Dims& x, Layout x_layout, const Dims& y, int64_t axis) {
+  const BroadcastReading row_major{{x, y, axis}};
+  if (x_layout != Layout::kChannelsLast || x.size() != 4 || y.size() > 4) return row_major;
+  const absl::StatusOr<Dims> beside = PlacedDims(y, 4, axis);
+  if (!beside.ok()) return row_major;
+  const bool lies_alike = (*beside)[1] == 1 || (*beside)[2] * (*beside)[3] == 1;
+  if (y.size() != 4 && !lies_alike) return row_major;
+  return {{DimsInMemory(x, x_layout), DimsInMemory(*beside, x_layout), -1},
+          Layout::kChannelsLast,
+          y.size() == 4 ? Layout::kChannelsLast : Layout::kRowMajor};
+}
 
 OpPlans ElementwisePlans() {
   const std::pair<const char*, Arithmetic> ops[] = {

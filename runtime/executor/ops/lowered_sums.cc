@@ -3,21 +3,19 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "ops/bias_codes.h"
 #include "ops/code_dtype.h"
 #include "ops/epilogue.h"
-#include "ops/epilogue_attributes.h"
+#include "ops/op_traits.h"
 #include "proto/base/status_macros.h"
 #include "runtime/executor/op_plans.h"
+#include "runtime/executor/ops/broadcast_reading.h"
 #include "runtime/executor/ops/convolution.h"
 #include "runtime/executor/ops/image_form.h"
 #include "runtime/executor/ops/lowered_codes.h"
@@ -26,8 +24,10 @@
 #include "runtime/executor/ops/pooling.h"
 #include "runtime/executor/ops/product.h"
 #include "runtime/executor/ops/signed_weights.h"
+#include "runtime/executor/ops/stored_results.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/integer_convolution.h"
+#include "runtime/kernels/integer_elementwise.h"
 #include "runtime/kernels/integer_pooling.h"
 #include "runtime/kernels/integer_product.h"
 #include "runtime/kernels/integer_transposed_convolution.h"
@@ -43,7 +43,7 @@ using kernels::OutputType;
 // An op that sums products of codes, as its kernel sees it.
 struct Sums {
   absl::string_view input_slot;
-  absl::string_view weight_slot;  // "": sums of codes alone
+  absl::string_view weight_slot;
   absl::string_view output_slot;
   Layout layout;
   int64_t channels;
@@ -51,123 +51,6 @@ struct Sums {
   int64_t products = 0;      // of a sum, at most
   bool has_offsets = false;  // the channels of weights have zero points
 };
-
-// What the stages of an epilogue read.
-struct StageOperands {
-  std::vector<std::optional<Buffer>> numbers;  // for each stage
-  std::optional<Buffer> codes;                 // that a stage adds
-
-  // The operands of all stages.
-  absl::InlinedVector<absl::Span<const float>, 8> Numbers(const StepContext& run) const {
-    absl::InlinedVector<absl::Span<const float>, 8> spans;
-    for (const std::optional<Buffer>& operand : numbers) {
-      spans.push_back(operand ? run.Floats(*operand) : absl::Span<float>());
-    }
-    return spans;
-  }
-
-  std::vector<Buffer> WithOperands(std::vector<Buffer> reads) const {
-    for (const std::optional<Buffer>& operand : numbers) {
-      if (operand) reads.push_back(*operand);
-    }
-    if (codes) reads.push_back(*codes);
-    return reads;
-  }
-};
-
-absl::StatusOr<StageOperands> ReadOperands(OpPlanner& op, const Epilogue& epilogue,
-                                           const Sums& sums, const TensorType& output) {
-  StageOperands operands;
-  int index = 0;
-  for (const EpilogueStage& stage : epilogue) {
-    operands.numbers.push_back(std::nullopt);
-    if (!stage.has_operand()) continue;
-    const Dims& dims = op.InputDims("Operands", index);
-    const bool fits = stage.is_of_channels()
-                          ? op.InputType("Operands", index).size() == sums.channels
-                          : dims == output.dims;
-    if (!fits) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("Operands[", index, "] of ", std::string(StageName(stage.kind)), " is ",
-                       DimsText(dims), "; want ",
-                       stage.is_of_channels() ? absl::StrCat(sums.channels, " channels")
-                                              : DimsText(output.dims)));
-    }
-    if (stage.is_of_codes()) {
-      if (operands.codes) return absl::UnimplementedError("codes are added twice; want once");
-      ASSIGN_OR_RETURN(operands.codes, op.Read("Operands", CodeDtype(stage.is_of_unsigned_codes()),
-                                               sums.layout, index));
-    } else {
-      const Layout layout = stage.is_of_channels() ? Layout::kRowMajor : sums.layout;
-      ASSIGN_OR_RETURN(operands.numbers.back(), op.ReadFloats("Operands", layout, index));
-    }
-    ++index;
-  }
-  return operands;
-}
-
-std::string NameOf(const OpPlanner& op, const Epilogue& epilogue) {
-  return absl::StrJoin(epilogue, "", [&](std::string* name, const EpilogueStage& stage) {
-    absl::StrAppend(name, name->empty() ? op.type() : "", " + ", StageName(stage.kind));
-  });
-}
-
-// What the kernel does with its sums, and what loops after it do: they add codes to results that
-// are stored as floats.
-struct SplitEpilogue {
-  Epilogue fused;
-  std::optional<EpilogueStage> sum_with_codes;
-  Epilogue after;
-};
-
-SplitEpilogue Split(const Epilogue& epilogue, OutputType output) {
-  const auto added = std::find_if(epilogue.begin(), epilogue.end(),
-                                  [](const EpilogueStage& stage) { return stage.is_of_codes(); });
-  if (output != OutputType::kFloat || added == epilogue.end()) return {epilogue, {}, {}};
-  return {{epilogue.begin(), added}, *added, {added + 1, epilogue.end()}};
-}
-
-// Where sums go, and what is done around the kernel that adds them up.
-struct StoredSums {
-  SplitEpilogue split;
-  StageOperands operands;
-  OutputType type;
-  Buffer output;
-
-  // The kernel adds codes that lie in its output.
-  bool starts_with_codes() const { return operands.codes && !split.sum_with_codes; }
-
-  // `kernel` is run on the operands of the fused stages, and the output.
-  template <typename Kernel>
-  void Run(const StepContext& run, const Kernel& kernel) const {
-    if (starts_with_codes()) {
-      const absl::Span<uint8_t> added = run.Of<uint8_t>(*operands.codes);
-      uint8_t* const out = run.Of<uint8_t>(output).data();
-      if (out != added.data()) std::memcpy(out, added.data(), added.size());
-    }
-    const auto numbers = operands.Numbers(run);
-    const kernels::EpilogueOperands spans = numbers;
-    kernel(spans.first(split.fused.size()), OutputOf(run, output, type));
-    if (split.sum_with_codes) {
-      const absl::Span<float> out = run.Floats(output);
-      AddCodes(*split.sum_with_codes, run.Of<uint8_t>(*operands.codes), out, out);
-      kernels::Apply(split.after, spans.last(split.after.size()), out);
-    }
-  }
-};
-
-// For sums over `input`, whose place the output must not take.
-absl::StatusOr<StoredSums> PlanStore(OpPlanner& op, const Epilogue& epilogue,
-                                     const SplitEpilogue& split, const Sums& sums,
-                                     const TensorType& type, Buffer input) {
-  StoredSums stored{split, {}, OutputTypeOf(type.dtype), {}};
-  ASSIGN_OR_RETURN(stored.operands, ReadOperands(op, epilogue, sums, type));
-  const bool takes_place = stored.starts_with_codes() && *stored.operands.codes != input;
-  stored.output = takes_place
-                      ? op.WriteOver(sums.output_slot, type, sums.layout, *stored.operands.codes)
-                      : op.WriteAs(sums.output_slot, type, sums.layout);
-  return stored;
-}
 
 // One scale for each channel; one of all is repeated.
 absl::StatusOr<Buffer> ReadScales(OpPlanner& op, int64_t channels) {
@@ -276,19 +159,17 @@ absl::StatusOr<SignedWeights> ReadWeights(OpPlanner& op, const Sums& sums,
 // Adds the step. `plan` makes the kernel for a coding, an epilogue and an output.
 template <typename Plan>
 absl::Status AddSums(OpPlanner& op, const Sums& sums, const Plan& plan) {
-  ASSIGN_OR_RETURN(const TensorType type, op.OutputType(sums.output_slot));
+  ASSIGN_OR_RETURN(const StoredOutput output,
+                   StoredOutputOf(op, sums.output_slot, sums.layout, sums.channels));
   ASSIGN_OR_RETURN(const CodeType input_type, CodeTypeOf(op, sums.input_slot));
-  ASSIGN_OR_RETURN(const Epilogue epilogue, EpilogueOf(op.attributes().op()));
-  const OutputType output_type = OutputTypeOf(type.dtype);
-  const SplitEpilogue split = Split(epilogue, output_type);
   ASSIGN_OR_RETURN(const ChannelOperands channels, ChannelOperands::Read(op, sums, input_type));
   ASSIGN_OR_RETURN(const std::shared_ptr<kernels::IntegerSums> kernel,
-                   plan(channels.CodingOf(input_type), split.fused, output_type));
+                   plan(channels.CodingOf(input_type), output.split().fused, output.output_type()));
   ASSIGN_OR_RETURN(const Buffer input,
                    op.Read(sums.input_slot, op.InputType(sums.input_slot).dtype, sums.layout));
   ASSIGN_OR_RETURN(const SignedWeights weights, ReadWeights(op, sums, channels));
   const Buffer packed = AddPacking<int8_t>(op, kernel, weights.codes);
-  ASSIGN_OR_RETURN(const StoredSums stored, PlanStore(op, epilogue, split, sums, type, input));
+  ASSIGN_OR_RETURN(const StoredResults stored, PlanStore(op, output, {input}));
   std::vector<Buffer> reads = channels.WithReads({input, packed});
   if (weights.zero_points) reads.push_back(*weights.zero_points);
   op.AddStep({stored.operands.WithOperands(std::move(reads)),
@@ -307,7 +188,7 @@ absl::Status AddSums(OpPlanner& op, const Sums& sums, const Plan& plan) {
               },
               kernel->implementation(),
               sums.operations,
-              NameOf(op, epilogue)});
+              output.NameOf(op)});
   return absl::OkStatus();
 }
 
@@ -382,19 +263,17 @@ absl::Status PlanRowWiseFc(OpPlanner& op) {
 absl::Status PlanAveragePooling(OpPlanner& op) {
   ASSIGN_OR_RETURN(const kernels::PoolingShape shape,
                    PoolingShapeOf(op, kernels::PoolingType::kAverage));
-  ASSIGN_OR_RETURN(const TensorType type, op.OutputType("Out"));
+  ASSIGN_OR_RETURN(const StoredOutput output,
+                   StoredOutputOf(op, "Out", LayoutOfImages(op), shape.channels));
   ASSIGN_OR_RETURN(const CodeType input_type, CodeTypeOf(op, "X"));
   ASSIGN_OR_RETURN(const int32_t zero_point, ZeroPointOf(op, "input_zero_point", input_type));
-  ASSIGN_OR_RETURN(const Epilogue epilogue, EpilogueOf(op.attributes().op()));
-  const OutputType output_type = OutputTypeOf(type.dtype);
-  const SplitEpilogue split = Split(epilogue, output_type);
-  ASSIGN_OR_RETURN(std::shared_ptr<kernels::IntegerPooling> pooling,
-                   kernels::IntegerPooling::Plan(shape, input_type, split.fused, output_type));
-  const Sums sums = {"X", "", "Out", LayoutOfImages(op), shape.channels, 0};
-  ASSIGN_OR_RETURN(const Buffer x, op.Read("X", op.InputType("X").dtype, sums.layout));
+  ASSIGN_OR_RETURN(
+      std::shared_ptr<kernels::IntegerPooling> pooling,
+      kernels::IntegerPooling::Plan(shape, input_type, output.split().fused, output.output_type()));
+  ASSIGN_OR_RETURN(const Buffer x, op.Read("X", op.InputType("X").dtype, output.layout));
   RETURN_IF_ERROR(op.CheckSize("Scales", 1));
   ASSIGN_OR_RETURN(const Buffer scales, op.ReadFloats("Scales"));
-  ASSIGN_OR_RETURN(const StoredSums stored, PlanStore(op, epilogue, split, sums, type, x));
+  ASSIGN_OR_RETURN(const StoredResults stored, PlanStore(op, output, {x}));
   op.AddStep({stored.operands.WithOperands({x, scales}),
               {stored.output},
               [=](const StepContext& run) {
@@ -406,7 +285,53 @@ absl::Status PlanAveragePooling(OpPlanner& op) {
               },
               pooling->implementation(),
               0,
-              NameOf(op, epilogue)});
+              output.NameOf(op)});
+  return absl::OkStatus();
+}
+
+absl::Status PlanMultiplication(OpPlanner& op) {
+  ASSIGN_OR_RETURN(const TensorType type, op.OutputType("Out"));
+  const auto rank = static_cast<int>(type.dims.size());
+  const int channel_axis = TraitsOf(op.op()).ChannelAxis(rank);
+  // Images lie channels last.
+  const Layout layout = rank == 4 ? Layout::kChannelsLast : Layout::kRowMajor;
+  const BroadcastReading reading =
+      ReadBroadcast(op.InputDims("X"), layout, op.InputDims("Y"), op.attributes().Int("axis"));
+  ASSIGN_OR_RETURN(const StoredOutput output,
+                   StoredOutputOf(op, "Out", reading.x_layout, type.dims[channel_axis]));
+  const SplitEpilogue split = output.split();
+  const bool has_channels = std::any_of(output.epilogue.begin(), output.epilogue.end(),
+                                        [](const EpilogueStage& s) { return s.is_of_channels(); });
+  if (has_channels && reading.x_layout != layout) {
+    return absl::UnimplementedError(
+        absl::StrCat("X is ", DimsText(op.InputDims("X")), " and Y ", DimsText(op.InputDims("Y")),
+                     ", and the epilogue has channels; want a Y that has pixels or channels, or 4 "
+                     "dimensions"));
+  }
+  ASSIGN_OR_RETURN(const CodeType x_type, CodeTypeOf(op, "X"));
+  ASSIGN_OR_RETURN(const CodeType y_type, CodeTypeOf(op, "Y"));
+  ASSIGN_OR_RETURN(const int32_t x_zero, ZeroPointOf(op, "input_zero_point", x_type));
+  ASSIGN_OR_RETURN(const int32_t y_zero, ZeroPointOf(op, "weight_zero_point", y_type));
+  ASSIGN_OR_RETURN(std::shared_ptr<kernels::IntegerMultiplication> product,
+                   kernels::IntegerMultiplication::Plan(reading.shape, x_type, y_type, split.fused,
+                                                        output.output_type()));
+  RETURN_IF_ERROR(op.CheckSize("Scales", 1));
+  ASSIGN_OR_RETURN(const Buffer x, op.Read("X", op.InputType("X").dtype, reading.x_layout));
+  ASSIGN_OR_RETURN(const Buffer y, op.Read("Y", op.InputType("Y").dtype, reading.y_layout));
+  ASSIGN_OR_RETURN(const Buffer scales, op.ReadFloats("Scales"));
+  ASSIGN_OR_RETURN(const StoredResults stored, PlanStore(op, output, {x, y}));
+  op.AddStep({stored.operands.WithOperands({x, y, scales}),
+              {stored.output},
+              [=](const StepContext& run) {
+                stored.Run(run, [&](kernels::EpilogueOperands operands, Output out) {
+                  product->Run({run.Of<uint8_t>(x), x_zero}, {run.Of<uint8_t>(y), y_zero},
+                               run.Floats(scales)[0], operands, out);
+                });
+                return absl::OkStatus();
+              },
+              product->implementation(),
+              0,
+              output.NameOf(op)});
   return absl::OkStatus();
 }
 
@@ -418,7 +343,8 @@ OpPlans LoweredSumPlans() {
           {"integer_mul", PlanMul},
           {"integer_matmul", PlanMatmul},
           {"integer_row_wise_fc", PlanRowWiseFc},
-          {"integer_average_pool2d", PlanAveragePooling}};
+          {"integer_average_pool2d", PlanAveragePooling},
+          {"integer_elementwise_mul", PlanMultiplication}};
 }
 
 }  // namespace fixpoint::executor

@@ -3,9 +3,11 @@
 
 #include <cmath>
 #include <functional>
+#include <utility>
 
 #include "proto/base/status_macros.h"
 #include "runtime/reference/kernels.h"
+#include "runtime/reference/kernels/lowered.h"
 #include "runtime/reference/walk.h"
 
 namespace fixpoint::reference {
@@ -71,6 +73,29 @@ absl::Status CombineGradient(OpRun& op, const Arithmetic& arithmetic) {
   return absl::OkStatus();
 }
 
+// The products of codes are integers, which have no -0.
+absl::Status MultiplyCodes(OpRun& op) {
+  RETURN_IF_ERROR(CheckCodes(op, "X"));
+  RETURN_IF_ERROR(CheckCodes(op, "Y"));
+  RETURN_IF_ERROR(op.CheckSize("Scales", 1));
+  const Array& x = op.Input("X");
+  const Array& y = op.Input("Y");
+  const auto scale = static_cast<float>(op.Input("Scales")[0]);
+  ASSIGN_OR_RETURN(const float x_zero, ZeroPointOf(op, "input_zero_point", x.dtype));
+  ASSIGN_OR_RETURN(const float y_zero, ZeroPointOf(op, "weight_zero_point", y.dtype));
+  ASSIGN_OR_RETURN(const Pairing pairing, Pair(x.dims, y.dims, op.Int("axis")));
+  const auto rank = static_cast<int>(pairing.dims.size());
+  if (rank == 0) return absl::UnimplementedError("X and Y are scalars; want dimensions");
+  Array products(VarType::FP64, pairing.dims);
+  ForEachPair(pairing, [&](int64_t i, int64_t x_i, int64_t y_i) {
+    const double product = (x[x_i] - x_zero) * (y[y_i] - y_zero) + 0.0;
+    products[i] = static_cast<float>(product) * scale;
+  });
+  ASSIGN_OR_RETURN(Array out, StoreNumbers(op, std::move(products), rank == 4 ? 1 : rank - 1));
+  op.SetOutput("Out", std::move(out));
+  return absl::OkStatus();
+}
+
 struct Comparison {
   const char* type;
   std::function<bool(double x, double y)> value;
@@ -107,7 +132,9 @@ absl::Status IsEmpty(OpRun& op) {
 }  // namespace
 
 Kernels ElementwiseKernels() {
-  Kernels kernels = {{"logical_not", LogicalNot}, {"is_empty", IsEmpty}};
+  Kernels kernels = {{"logical_not", LogicalNot},
+                     {"is_empty", IsEmpty},
+                     {"integer_elementwise_mul", MultiplyCodes}};
   for (const Arithmetic& arithmetic : kArithmetic) {
     kernels.push_back({arithmetic.type, [&arithmetic](OpRun& op) {
                          return Combine(op, arithmetic.value, op.Int("axis"), op.Input("X").dtype);

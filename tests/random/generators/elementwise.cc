@@ -1,34 +1,14 @@
 // Ops of two tensors that broadcast: arithmetic, comparisons, logic; and where.
 
 #include "tests/random/generators.h"
+#include "tests/random/generators/broadcast.h"
 
 namespace fixpoint::random_cases {
 namespace {
 
-// The dims of two tensors that broadcast.
-struct Broadcast {
-  Dims x;
-  Dims y;
-  int axis = -1;
-};
-
-// Y stands at some of X's axes, and has extents of 1 there; since 2.0 X may have some too.
-Broadcast SomeBroadcast(CaseMaker& c) {
-  Broadcast dims;
-  dims.x = c.SomeDims(1, 4);
-  const int rank = static_cast<int>(dims.x.size());
-  const int begin = c.OneIn(2) ? 0 : c.Between(0, rank - 1);
-  const int end = c.OneIn(2) ? rank : c.Between(begin + 1, rank);
-  dims.y.assign(dims.x.begin() + begin, dims.x.begin() + end);
-  if (end < rank || c.OneIn(2)) dims.axis = begin;
-  for (int64_t& dim : dims.y) dim = c.OneIn(5) ? 1 : dim;
-  if (c.is_2x() && c.OneIn(4)) dims.x[c.Between(0, rank - 1)] = 1;
-  return dims;
-}
-
 Generator Arithmetic(const std::string& type) {
   return [type](CaseMaker& c) {
-    const Broadcast dims = SomeBroadcast(c);
+    const SomeBroadcast dims = DrawBroadcast(c);
     const bool is_power = type == "elementwise_pow";
     if (!is_power && c.OneIn(6)) {
       const VarType::Type dtype = c.OneOf({VarType::INT32, VarType::INT64});
@@ -54,7 +34,7 @@ Generator Arithmetic(const std::string& type) {
 
 Generator Comparison(const std::string& type) {
   return [type](CaseMaker& c) {
-    const Broadcast dims = SomeBroadcast(c);
+    const SomeBroadcast dims = DrawBroadcast(c);
     const bool is_integer = c.OneIn(2);
     const VarType::Type dtype = c.OneOf({VarType::INT32, VarType::INT64});
     const std::string x = is_integer ? c.Integers(dtype, dims.x, -2, 2) : c.AnyNumbers(dims.x);
@@ -84,6 +64,19 @@ void Where(CaseMaker& c) {
 }
 
 }  // namespace
+
+SomeBroadcast DrawBroadcast(CaseMaker& c) {
+  SomeBroadcast dims;
+  dims.x = c.SomeDims(1, 4);
+  const int rank = static_cast<int>(dims.x.size());
+  const int begin = c.OneIn(2) ? 0 : c.Between(0, rank - 1);
+  const int end = c.OneIn(2) ? rank : c.Between(begin + 1, rank);
+  dims.y.assign(dims.x.begin() + begin, dims.x.begin() + end);
+  if (end < rank || c.OneIn(2)) dims.axis = begin;
+  for (int64_t& dim : dims.y) dim = c.OneIn(5) ? 1 : dim;
+  if (c.is_2x() && c.OneIn(4)) dims.x[c.Between(0, rank - 1)] = 1;
+  return dims;
+}
 
 Generators ElementwiseGenerators() {
   Generators generators = {{"where", Where}};

@@ -1,6 +1,7 @@
 // The ops of lowered programs. All that they give is exact, to the bit.
 
 #include "tests/random/generators.h"
+#include "tests/random/generators/broadcast.h"
 #include "tests/random/generators/epilogues.h"
 #include "tests/random/generators/matrices.h"
 #include "tests/random/generators/windows.h"
@@ -77,6 +78,30 @@ void AveragePool(CaseMaker& c) {
       absl::StrCat(") -> (Out=out) {", drawn.attributes, ZeroPointText(coding));
   const SomeEpilogue epilogue =
       DrawEpilogue(c, c.OutputDims(absl::StrCat(head, tail, "}")), /*axis=*/1);
+  c.Op(head, epilogue.operands, tail, epilogue.attributes, "}");
+  c.Exact();
+}
+
+void Multiply(CaseMaker& c) {
+  SomeBroadcast drawn = DrawBroadcast(c);
+  // What images are multiplied with has to lie as they do.
+  if (drawn.x.size() == 4 && drawn.y.size() < 4) {
+    drawn.y = {drawn.x[1]};
+    drawn.axis = 1;
+  }
+  const Coding x_coding = SomeCoding(c, /*may_be_affine=*/true);
+  const Coding y_coding = SomeCoding(c, /*may_be_affine=*/true);
+  const std::string x = c.Codes(x_coding.dtype, drawn.x, x_coding.low, x_coding.high);
+  const std::string y = c.Codes(y_coding.dtype, drawn.y, y_coding.low, y_coding.high);
+  const std::string scale = c.Floats({1}, {c.OneIn(2) ? 0.0078125f : c.Between(0.00001f, 0.02f)});
+  const std::string head =
+      absl::StrCat("integer_elementwise_mul(X=", x, ", Y=", y, ", Scales=", scale);
+  const std::string tail =
+      absl::StrCat(") -> (Out=out) {axis=", drawn.axis, ZeroPointText(x_coding),
+                   ZeroPointText(y_coding, "weight_zero_point"));
+  const Dims dims = c.OutputDims(absl::StrCat(head, tail, "}"));
+  const int channel_axis = dims.size() == 4 ? 1 : static_cast<int>(dims.size()) - 1;
+  const SomeEpilogue epilogue = DrawEpilogue(c, dims, channel_axis);
   c.Op(head, epilogue.operands, tail, epilogue.attributes, "}");
   c.Exact();
 }
@@ -160,6 +185,7 @@ Generators LoweredGenerators() {
       {"integer_matmul", Product("integer_matmul", "matmul_v2")},
       {"integer_row_wise_fc", Product("integer_row_wise_fc", "fc")},
       {"integer_average_pool2d", AveragePool},
+      {"integer_elementwise_mul", Multiply},
       {"integer_lookup_table", Lookup("integer_lookup_table")},
       {"integer_lookup_table_v2", Lookup("integer_lookup_table_v2")},
       {"integer_quantize", Quantize},

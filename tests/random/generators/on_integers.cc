@@ -3,6 +3,7 @@
 
 #include "tests/random/generators.h"
 #include "tests/random/generators/after_product.h"
+#include "tests/random/generators/broadcast.h"
 #include "tests/random/generators/epilogues.h"
 #include "tests/random/generators/matrices.h"
 #include "tests/random/generators/windows.h"
@@ -24,9 +25,10 @@ struct Activation {
 };
 
 // Simulated by the range of the tensor, stored as codes, or affine.
-Activation SomeActivation(CaseMaker& c, const Dims& dims) {
+Activation SomeActivation(CaseMaker& c, const Dims& dims, const std::string& name = "activation") {
   Activation drawn;
-  drawn.operand.name = "activation";
+  drawn.operand.name = name;
+  const std::string codes = absl::StrCat(name, ".codes");
   const int bits = c.OneIn(3) ? c.Between(2, 8) : 8;
   const int largest = (1 << (bits - 1)) - 1;
   switch (c.Between(0, 3)) {
@@ -34,12 +36,11 @@ Activation SomeActivation(CaseMaker& c, const Dims& dims) {
       const bool is_unsigned = c.OneIn(2);
       const std::string x =
           is_unsigned ? c.Numbers(dims, 0.0f, 2.0f) : c.Numbers(dims, -2.0f, 2.0f);
-      const std::string value = is_unsigned ? "positive" : x;
-      if (is_unsigned) c.Op("relu(X=", x, ") -> (Out=positive)");
-      c.Op("fake_quantize_dequantize_abs_max(X=", value,
-           ") -> (Out=activation, OutScale=range) {bit_length=", is_unsigned ? bits + 1 : bits,
-           "}");
-      drawn.range = "range";
+      const std::string value = is_unsigned ? absl::StrCat(name, ".positive") : x;
+      if (is_unsigned) c.Op("relu(X=", x, ") -> (Out=", value, ")");
+      drawn.range = absl::StrCat(name, ".range");
+      c.Op("fake_quantize_dequantize_abs_max(X=", value, ") -> (Out=", name,
+           ", OutScale=", drawn.range, ") {bit_length=", is_unsigned ? bits + 1 : bits, "}");
       drawn.largest_code = is_unsigned ? 2 * largest + 1 : largest;
       drawn.operand.largest = 2;
       break;
@@ -52,10 +53,10 @@ Activation SomeActivation(CaseMaker& c, const Dims& dims) {
       const std::string step = c.Floats({1}, {4.0f / static_cast<float>(last)});
       const std::string zero = c.Floats({1}, {static_cast<float>(zero_point)});
       c.Op("fake_quantize_moving_average_min_max(X=", x, ", InScale=", step, ", InZeroPoint=", zero,
-           ") -> (Out=codes, OutScale=", step, ", OutZeroPoint=", zero, ") {bit_length=", bits,
-           ", is_test=true, unsigned_codes=", BoolText(is_unsigned), "}");
-      c.Op("fake_dequantize_affine(X=codes, Scale=", step, ", ZeroPoint=", zero,
-           ") -> (Out=activation)");
+           ") -> (Out=", codes, ", OutScale=", step, ", OutZeroPoint=", zero,
+           ") {bit_length=", bits, ", is_test=true, unsigned_codes=", BoolText(is_unsigned), "}");
+      c.Op("fake_dequantize_affine(X=", codes, ", Scale=", step, ", ZeroPoint=", zero,
+           ") -> (Out=", name, ")");
       drawn.range = step;
       drawn.largest_code = 1;
       drawn.is_affine = true;
@@ -67,19 +68,19 @@ Activation SomeActivation(CaseMaker& c, const Dims& dims) {
       drawn.range = c.Floats({1}, {c.Between(1.0f, 2.0f)});
       const std::string zero = c.Floats({1}, {0});
       c.Op("quantize_linear(X=", x, ", Scale=", drawn.range, ", ZeroPoint=", zero,
-           ") -> (Y=codes) {quant_axis=-1, round_type=0, bit_length=", bits, "}");
-      c.Op("dequantize_linear(X=codes, Scale=", drawn.range, ", ZeroPoint=", zero,
-           ") -> (Y=activation) {quant_axis=-1, round_type=0, bit_length=", bits, "}");
+           ") -> (Y=", codes, ") {quant_axis=-1, round_type=0, bit_length=", bits, "}");
+      c.Op("dequantize_linear(X=", codes, ", Scale=", drawn.range, ", ZeroPoint=", zero,
+           ") -> (Y=", name, ") {quant_axis=-1, round_type=0, bit_length=", bits, "}");
       drawn.largest_code = largest;
       drawn.operand.largest = 2.1f;
       break;
     }
     default: {
-      const std::string codes = c.Codes(VarType::INT8, dims, -largest, largest);
+      const std::string stored = c.Codes(VarType::INT8, dims, -largest, largest);
       drawn.range = c.Floats({1}, {c.Between(0.5f, 2.0f)});
-      c.Op("dequantize_linear(X=", codes, ", Scale=", drawn.range,
-           ", ZeroPoint=", c.Floats({1}, {0}),
-           ") -> (Y=activation) {quant_axis=-1, bit_length=", bits, "}");
+      c.Op("dequantize_linear(X=", stored, ", Scale=", drawn.range,
+           ", ZeroPoint=", c.Floats({1}, {0}), ") -> (Y=", name,
+           ") {quant_axis=-1, bit_length=", bits, "}");
       drawn.largest_code = largest;
       drawn.operand.largest = 2;
     }
@@ -263,6 +264,18 @@ void SumOfCodes(CaseMaker& c) {
   c.Magnitude(input.operand.largest + 2);
 }
 
+// One multiplication of an integer, where the ops round three times.
+void ProductOfElements(CaseMaker& c) {
+  const SomeBroadcast drawn = DrawBroadcast(c);
+  const Activation x = SomeActivation(c, drawn.x);
+  const Activation y = SomeActivation(c, drawn.y, "factor");
+  c.Declare("activation f32", DimsList(drawn.x));
+  c.Declare("factor f32", DimsList(drawn.y));
+  c.Op("elementwise_mul(X=activation, Y=factor) -> (Out=product) {axis=", drawn.axis, "}");
+  c.Fetch({"product"});
+  c.Magnitude(x.operand.largest * y.operand.largest);
+}
+
 void Lookup(CaseMaker& c) {
   const Dims table = {c.Between(1, 12), c.Between(1, 40)};
   SomeWeights(c, table, c.OneIn(4) ? 1 : 0);
@@ -290,6 +303,7 @@ Generators OnIntegersGenerators() {
           {"pool2d on integers", AveragePool},
           {"pool2d of codes", MaxPool},
           {"elementwise_add of codes", SumOfCodes},
+          {"elementwise_mul on integers", ProductOfElements},
           {"lookup_table_v2 of codes", Lookup}};
 }
 

@@ -73,7 +73,9 @@ RandomConfiguration DrawOfOneDnn(CaseMaker& c, bool is_trained) {
     rows->set_quantizer("row_wise_min_max");
     rows->set_form(QuantSpec::SEPARATE);
   }
-  if (c.OneIn(2)) drawn.config.add_also_quantize("pool2d");
+  for (const char* type : {"pool2d", "elementwise_mul"}) {
+    if (c.OneIn(2)) drawn.config.add_also_quantize(type);
+  }
   // They share a scale, which is observed.
   if (drawn.config.activations().quantizer() == "moving_average_abs_max") {
     for (const char* type : {"elementwise_add", "concat"}) {

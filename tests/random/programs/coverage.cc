@@ -73,6 +73,7 @@ std::vector<std::string> KindsOfOps() {
                          "matmul_v2",
                          "fc",
                          "elementwise_add",
+                         "elementwise_mul",
                          "relu",
                          "relu6",
                          "leaky_relu",
@@ -88,8 +89,8 @@ std::vector<std::string> KindsOfOps() {
   }
   for (const char* op :
        {"integer_conv2d", "integer_conv2d_transpose", "integer_mul", "integer_matmul",
-        "integer_row_wise_fc", "integer_average_pool2d", "integer_quantize", "integer_dequantize",
-        "integer_add", "integer_table"}) {
+        "integer_row_wise_fc", "integer_average_pool2d", "integer_elementwise_mul",
+        "integer_quantize", "integer_dequantize", "integer_add", "integer_table"}) {
     categories.emplace_back(op);
   }
   using Kind = EpilogueStage::Kind;

@@ -269,6 +269,23 @@ class Writer {
     Append(type, absl::StrCat("X=", x.name), attributes);
   }
 
+  // A value times a gate of its shape or, as in squeeze-and-excitation, of its channels.
+  void AddGate() {
+    const Value x = SomeValue();
+    Value gate = x;
+    if (x.is_images() && !c_.OneIn(3)) {
+      gate = Append("pool2d", absl::StrCat("X=", x.name),
+                    "pooling_type=\"avg\", ksize=[1, 1], global_pooling=true");
+      if (c_.OneIn(2)) gate = ConvolveAlike(gate);
+    }
+    gate = Append(c_.OneOf({"sigmoid", "hard_sigmoid", "tanh"}), absl::StrCat("X=", gate.name), "");
+    const bool is_second = c_.OneIn(2) || (gate.dims != x.dims && !c_.is_2x());
+    Append(
+        "elementwise_mul",
+        absl::StrCat("X=", is_second ? x.name : gate.name, ", Y=", is_second ? gate.name : x.name),
+        "axis=-1");
+  }
+
   void Pool() {
     const auto x = Some([](const Value& value) { return value.is_images(); });
     if (!x) return Activate(SomeValue());
@@ -362,7 +379,7 @@ class Writer {
   }
 
   void AddSomething() {
-    switch (c_.Between(0, 15)) {
+    switch (c_.Between(0, 16)) {
       case 0:
       case 1:
         return AddResidualBlock();
@@ -384,6 +401,8 @@ class Writer {
         return AddProductOfValues();
       case 10:
         return c_.OneIn(2) ? ComputeOtherwise() : Activate(SomeValue());
+      case 11:
+        return AddGate();
       default:
         return AddProduct(SomeValue());
     }

@@ -1,0 +1,89 @@
+#include "runtime/executor/ops/stored_results.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "ops/code_dtype.h"
+#include "ops/epilogue_attributes.h"
+#include "proto/base/status_macros.h"
+
+namespace fixpoint::executor {
+namespace {
+
+absl::StatusOr<StageOperands> ReadOperands(OpPlanner& op, const StoredOutput& stored) {
+  StageOperands operands;
+  int index = 0;
+  for (const EpilogueStage& stage : stored.epilogue) {
+    operands.numbers.push_back(std::nullopt);
+    if (!stage.has_operand()) continue;
+    const Dims& dims = op.InputDims("Operands", index);
+    const bool fits = stage.is_of_channels()
+                          ? op.InputType("Operands", index).size() == stored.channels
+                          : dims == stored.type.dims;
+    if (!fits) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("Operands[", index, "] of ", std::string(StageName(stage.kind)), " is ",
+                       DimsText(dims), "; want ",
+                       stage.is_of_channels() ? absl::StrCat(stored.channels, " channels")
+                                              : DimsText(stored.type.dims)));
+    }
+    if (stage.is_of_codes()) {
+      if (operands.codes) return absl::UnimplementedError("codes are added twice; want once");
+      ASSIGN_OR_RETURN(operands.codes, op.Read("Operands", CodeDtype(stage.is_of_unsigned_codes()),
+                                               stored.layout, index));
+    } else {
+      const Layout layout = stage.is_of_channels() ? Layout::kRowMajor : stored.layout;
+      ASSIGN_OR_RETURN(operands.numbers.back(), op.ReadFloats("Operands", layout, index));
+    }
+    ++index;
+  }
+  return operands;
+}
+
+}  // namespace
+
+std::vector<Buffer> StageOperands::WithOperands(std::vector<Buffer> reads) const {
+  for (const std::optional<Buffer>& operand : numbers) {
+    if (operand) reads.push_back(*operand);
+  }
+  if (codes) reads.push_back(*codes);
+  return reads;
+}
+
+SplitEpilogue StoredOutput::split() const {
+  const auto added = std::find_if(epilogue.begin(), epilogue.end(),
+                                  [](const EpilogueStage& stage) { return stage.is_of_codes(); });
+  const bool stores_codes = output_type() != kernels::OutputType::kFloat;
+  if (stores_codes || added == epilogue.end()) return {epilogue, {}, {}};
+  return {{epilogue.begin(), added}, *added, {added + 1, epilogue.end()}};
+}
+
+std::string StoredOutput::NameOf(const OpPlanner& op) const {
+  return absl::StrJoin(epilogue, "", [&](std::string* name, const EpilogueStage& stage) {
+    absl::StrAppend(name, name->empty() ? op.type() : "", " + ", StageName(stage.kind));
+  });
+}
+
+absl::StatusOr<StoredOutput> StoredOutputOf(OpPlanner& op, absl::string_view slot, Layout layout,
+                                            int64_t channels) {
+  StoredOutput stored = {slot, {}, layout, channels, {}};
+  ASSIGN_OR_RETURN(stored.type, op.OutputType(slot));
+  ASSIGN_OR_RETURN(stored.epilogue, EpilogueOf(op.attributes().op()));
+  return stored;
+}
+
+absl::StatusOr<StoredResults> PlanStore(OpPlanner& op, const StoredOutput& stored,
+                                        absl::Span<const Buffer> inputs) {
+  StoredResults results{stored.split(), {}, stored.output_type(), {}};
+  ASSIGN_OR_RETURN(results.operands, ReadOperands(op, stored));
+  const bool takes_place =
+      results.starts_with_codes() &&
+      std::find(inputs.begin(), inputs.end(), *results.operands.codes) == inputs.end();
+  results.output =
+      takes_place ? op.WriteOver(stored.slot, stored.type, stored.layout, *results.operands.codes)
+                  : op.WriteAs(stored.slot, stored.type, stored.layout);
+  return results;
+}
+
+}  // namespace fixpoint::executor

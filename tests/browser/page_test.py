@@ -2,6 +2,7 @@
 """The pages of `inspect report`: whole, well-formed, without anything from outside."""
 
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -103,6 +104,22 @@ class PageTest(unittest.TestCase):
         self.assertEqual([part.get("open") for part in parts], ["open"] + [None] * 4)
         nodes = sum(1 for part in parts for _ in part.iter("rect"))
         self.assertEqual(nodes, 60 * 3 + 1)
+
+    def test_nodes_do_not_overlap_and_edges_go_down(self):
+        root = self.parsed(self.page(samples.residual_net(5)))
+        graph = next(svg for svg in root.iter("svg") if svg.get("class") == "graph")
+        width, height = float(graph.get("width")), float(graph.get("height"))
+        boxes = [[float(rect.get(name)) for name in ("x", "y", "width", "height")]
+                 for rect in graph.iter("rect")]
+        for i, (x, y, wide, high) in enumerate(boxes):
+            self.assertTrue(0 <= x <= width - wide and 0 <= y <= height - high, boxes[i])
+            for other_x, other_y, _, _ in boxes[:i]:
+                self.assertTrue(abs(x - other_x) >= wide or abs(y - other_y) >= high)
+        edges = [path.get("d") for path in graph.findall("path")]
+        self.assertEqual(len(edges), 5 * 2 - 1 + 4 + 5 + 1)
+        for edge in edges:
+            heights = [float(number) for number in re.findall(r"[\d.]+", edge)][1::2]
+            self.assertEqual(heights, sorted(heights))
 
     def test_says_what_is_wrong_with_a_report(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -178,6 +178,12 @@ TEST(RunReport, SaysWhatLoweringDid) {
   const auto lowered = Lower(portable, *parameters);
   ASSERT_TRUE(lowered.ok()) << lowered.status();
 
+  RunReport of_lowered;
+  AddOps(lowered->program, &of_lowered);
+  ASSERT_GE(of_lowered.ops_size(), 1);
+  EXPECT_EQ(of_lowered.ops(0).type(), "integer_mul");
+  EXPECT_EQ(StateOf(of_lowered.ops(0)), OpState::kIntegers);
+
   RunReport report;
   AddOps(portable, &report);
   AddLowering(lowered->ops, &report);

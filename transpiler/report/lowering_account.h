@@ -26,7 +26,9 @@ enum class LoweredPart {
 LoweredPart PartOf(IntegerReason reason);
 // The code of the op's reason: "not_quantized".
 absl::string_view ReasonCode(const LoweredOp& op);
-// The same for a reason's code; nothing and "" if no reason has it.
+// The code of an op that is computed on integers by itself.
+inline constexpr absl::string_view kOnIntegersCode = "on_integers";
+// The part and the meaning of a reason by its code; nothing and "" if no reason has it.
 std::optional<LoweredPart> PartOfCode(absl::string_view code);
 absl::string_view MeaningOfCode(absl::string_view code);
 

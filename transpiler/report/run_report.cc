@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "ops/code_ops.h"
 #include "ops/op_schema.h"
+#include "ops/op_traits.h"
 #include "ops/op_types.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/feeds_and_fetches.h"
@@ -23,16 +24,11 @@
 namespace fixpoint {
 namespace {
 
-// The op that computes a value, whatever quantizers it went through; null for what no op computes.
-const Op* ComputedBy(const Value* value, OpTypes* types) {
-  while (value != nullptr && value->op() != nullptr) {
-    const Op& op = *value->op();
-    const OpSchema* schema = types->SchemaOf(op);
-    if (schema == nullptr || schema->quant_op() == QuantOp::kNone) return &op;
-    const Argument* input = FindCodeArguments(op).input;
-    value = input == nullptr ? nullptr : input->value();
-  }
-  return nullptr;
+// The op of the report whose result a value is, as codes or not; -1 if there is none. `places` has
+// the ops so far, those that quantize or dequantize with the place of what they read.
+int ComputedBy(const Value* value, const absl::flat_hash_map<const Op*, int>& places) {
+  const auto found = places.find(value == nullptr ? nullptr : value->op());
+  return found == places.end() ? -1 : found->second;
 }
 
 using OpPlace = std::pair<int, int>;  // block and op
@@ -94,9 +90,13 @@ void AddOps(const Program& program, RunReport* report) {
   OpTypes types(program);
   absl::flat_hash_map<const Op*, int> places;
   for (const Op& op : program.ops()) {
+    if (!types.IsForward(op) || IsFeedOrFetch(op)) continue;
     const OpSchema* schema = types.SchemaOf(op);
-    const bool is_quantizer = schema != nullptr && schema->quant_op() != QuantOp::kNone;
-    if (is_quantizer || !types.IsForward(op) || IsFeedOrFetch(op)) continue;
+    if (schema != nullptr && schema->quant_op() != QuantOp::kNone) {
+      const Argument* input = FindCodeArguments(op).input;
+      places[&op] = input == nullptr ? -1 : ComputedBy(input->value(), places);
+      continue;
+    }
     RunReport::Op& added = *report->add_ops();
     added.set_block(op.block().index());
     added.set_op(op.Index());
@@ -111,10 +111,11 @@ void AddOps(const Program& program, RunReport* report) {
     }
     std::set<int> reads;
     for (const Argument* input : op.inputs()) {
-      const auto found = places.find(ComputedBy(input->value(), &types));
-      if (found != places.end()) reads.insert(found->second);
+      const int read = ComputedBy(input->value(), places);
+      if (read >= 0) reads.insert(read);
     }
     for (const int read : reads) added.add_reads(read);
+    if (IsOnIntegers(op)) added.set_lowered(std::string(kOnIntegersCode));
     places[&op] = report->ops_size() - 1;
   }
 }

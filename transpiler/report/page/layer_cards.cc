@@ -12,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "transpiler/report/advice.h"
 #include "transpiler/report/layers.h"
+#include "transpiler/report/lowering_account.h"
 #include "transpiler/report/page/chart.h"
 #include "transpiler/report/page/numbers.h"
 
@@ -22,7 +23,6 @@ using Op = RunReport::Op;
 using Value = RunReport::Value;
 
 constexpr char kArrow[] = " \xe2\x86\x92 ";
-constexpr char kOnIntegers[] = "on_integers";
 // A ratio that fills its bar: that of 8 bits which fit, about.
 constexpr double kFullBar = 50;
 
@@ -146,7 +146,7 @@ void WriteState(const std::string& title, const Op* op, Html* html) {
   const Why why = planned.code.empty() || op->quantized() ? WhyLowered(*op) : planned;
   const std::string& code = why.code.empty() ? planned.code : why.code;
   // The badge says it already.
-  const bool says_more = !code.empty() && code != kOnIntegers;
+  const bool says_more = !code.empty() && code != kOnIntegersCode;
   if (says_more) html->Text(" ").Element("code", code);
   html->Close();
 }

@@ -57,6 +57,8 @@ DEFINE_bool(equalize_weights, false,
             "Scale channels between products so that both weights have one range for each; folds "
             "batch norms too.");
 DEFINE_bool(add_biases, false, "Give products without a bias one of zeros.");
+DEFINE_bool(split_layer_norms, false,
+            "Give products a layer norm of their own where other ops read its result too.");
 DEFINE_bool(allow_dynamic, false,
             "Allow a frozen program to find ranges of activations as it runs.");
 DEFINE_string(plan, "", "Follow this plan instead of making one.");
@@ -81,7 +83,7 @@ std::vector<ModeFlags> Modes() {
           {"test", {"output", "dry_run"}},
           {"prepare",
            {"output", "dry_run", "json", "print_after", "stop_after", "params", "params_output",
-            "explain", "fold_batch_norm", "equalize_weights", "add_biases"}},
+            "explain", "fold_batch_norm", "equalize_weights", "add_biases", "split_layer_norms"}},
           {"freeze",
            {"output", "dry_run", "json", "print_after", "stop_after", "params", "params_output",
             "feeds", "fetches", "frozen_form", "allow_dynamic"}},
@@ -152,6 +154,7 @@ absl::StatusOr<ExitCode> Prepare(const std::string& path) {
   options.fold_batch_norm = FLAGS_fold_batch_norm;
   options.equalize_weights = FLAGS_equalize_weights;
   options.add_biases = FLAGS_add_biases;
+  options.split_layer_norms = FLAGS_split_layer_norms;
   ASSIGN_OR_RETURN(
       options.pipeline_options,
       MakePipelineOptions({FLAGS_print_after, FLAGS_stop_after}, PreparePipelineOf(options)));

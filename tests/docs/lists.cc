@@ -221,7 +221,9 @@ std::string PassesPage() {
   PrepareOptions all;
   all.equalize_weights = true;
   all.add_biases = true;
-  body += Row({"the same, `--equalize_weights --add_biases`", Code(PreparePipelineOf(all))});
+  all.split_layer_norms = true;
+  body += Row({"the same, `--equalize_weights --add_biases --split_layer_norms`",
+               Code(PreparePipelineOf(all))});
   body += Row({"`transpile --mode=freeze`", Code(kFreezePipeline)});
   body += Row({"the same, legacy forms", Code(kLegacyFreezePipeline)});
   body += Row({"`transpile --mode=lower`", Code(kLowerPipeline)});

@@ -74,6 +74,7 @@ std::string PreparePipelineOf(const PrepareOptions& options) {
   if (options.fold_batch_norm || options.equalize_weights) passes += ",fold_batch_norm";
   if (options.equalize_weights) passes += ",equalize_weights";
   if (options.add_biases) passes += ",add_biases";
+  if (options.split_layer_norms) passes += ",split_layer_norms";
   return passes + ",remove_dead_variables";
 }
 

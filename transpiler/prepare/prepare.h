@@ -27,6 +27,9 @@ struct PrepareOptions {
   // Whether products without a bias get one of zeros, for CorrectBiases
   // (transpiler/weights/correct_biases.h).
   bool add_biases = false;
+  // Whether products get a layer norm of their own where other ops read its result too, for
+  // SmoothActivations (transpiler/weights/smooth_activations.h).
+  bool split_layer_norms = false;
   // A user's own passes, null: the built-in ones; and the passes to run, empty: those of
   // PreparePipelineOf.
   const PassTable* passes = nullptr;

@@ -34,6 +34,10 @@ DEFINE_string(eval_data, "",
               "What to measure on, named as --data; by default its test images, if it has some, or "
               "else the same samples.");
 
+DEFINE_bool(
+    times, true,
+    "Say how long a run is expected to take, for which this machine's kernels are measured; "
+    "without, the same run writes the same bytes.");
 DEFINE_double(max_drop, 0,
               "By how much --metric may be worse than in float, in its own units: layers are left "
               "in float until it is not.");
@@ -55,7 +59,7 @@ ToolHelp Help() {
        {"config", "target", "fold_batch_norm", "equalize", "smooth", "correct_biases", "rounding"}},
       {"What is measured:", {"metric", "eval_data", "max_drop", "budget"}},
       {"How:", {"threads", "batch_size", "max_iterations", "resume"}},
-      {"What is written:", {"output"}}};
+      {"What is written:", {"output", "times"}}};
   help.examples = {
       "quantize mlp.test.txt --params=mlp.params --data=digits:500 --output=mlp.int8 "
       "--metric=accuracy"};
@@ -102,6 +106,7 @@ absl::StatusOr<ExitCode> Run(const CommandLine& line) {
     return UsageError(
         absl::StrCat("--rounding=", FLAGS_rounding, "; there are nearest and learned"));
   }
+  command.with_times = FLAGS_times;
   command.metric = FLAGS_metric;
   if (!FLAGS_eval_data.empty()) {
     ASSIGN_OR_RETURN(command.eval_data, DataOfFlag("eval_data", FLAGS_eval_data));

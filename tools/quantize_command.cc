@@ -129,10 +129,13 @@ std::string FoundText(const QuantizeCommand& command, const QuantizedNetwork& ne
 std::string CostsText(const QuantizedNetwork& network) {
   const NetworkCost& before = network.float_cost;
   const NetworkCost& after = network.lowered_cost;
-  return absl::StrFormat(
-      "parameters: %d bytes in float, %d on integers\n"
-      "expected time of a run: %.3f ms in float, %.3f ms on integers\n",
-      before.parameter_bytes, after.parameter_bytes, before.milliseconds, after.milliseconds);
+  std::string text = absl::StrFormat("parameters: %d bytes in float, %d on integers\n",
+                                     before.parameter_bytes, after.parameter_bytes);
+  if (before.milliseconds && after.milliseconds) {
+    absl::StrAppendFormat(&text, "expected time of a run: %.3f ms in float, %.3f ms on integers\n",
+                          *before.milliseconds, *after.milliseconds);
+  }
+  return text;
 }
 
 // What a report says of the command line. Files are named without their folders.
@@ -187,6 +190,7 @@ absl::StatusOr<ExitCode> RunQuantizeCommand(const QuantizeCommand& command) {
   options.threads = command.threads;
   options.max_iterations = command.max_iterations;
   if (!command.metric.empty()) options.metric = Metric::OfName(command.metric);
+  options.with_times = command.with_times;
   options.max_drop = command.max_drop;
   options.budget = command.budget;
   options.state_folder = StateOf(command.from.output);

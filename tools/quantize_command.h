@@ -30,6 +30,7 @@ struct QuantizeCommand {
   std::optional<DataSource> eval_data;  // none: the test part of the samples, or the samples
   std::optional<double> max_drop;
   std::optional<Budget> budget;
+  bool with_times = true;
   int64_t batch_size = 1;
   int threads = 1;
   int64_t max_iterations = kDefaultMaxIterations;

@@ -17,6 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "proto/file/atomic_file.h"
@@ -115,7 +116,8 @@ fetch(X=y) -> (Out=fetch) {col=0}
     ASSERT_TRUE(file->Commit().ok());
   }
 
-  // With program, parameters, data and output, where the arguments do not name them.
+  // With program, parameters, data and output, where the arguments do not name them, and without
+  // times.
   BinaryRun Run(std::vector<std::string> arguments, RunBinaryOptions options = {}) const {
     options.callers_directory = folder_.Path();
     const std::pair<std::string, std::string> defaults[] = {
@@ -126,6 +128,7 @@ fetch(X=y) -> (Out=fetch) {col=0}
           [&flag = flag](const std::string& given) { return absl::StartsWith(given, flag); });
       if (!is_given) arguments.push_back(flag + value);
     }
+    arguments.emplace_back("--notimes");
     arguments.emplace_back("net.txt");
     return RunBinary("tools/quantize", arguments, options);
   }
@@ -138,6 +141,16 @@ fetch(X=y) -> (Out=fetch) {col=0}
       if (absl::ConsumePrefix(&rest, name + "/")) files.emplace_back(rest);
     }
     return files;
+  }
+
+  // That two folders have the same files, to the byte.
+  void ExpectSame(const std::string& name, const std::string& other) const {
+    EXPECT_EQ(FilesOf(name), FilesOf(other));
+    for (const std::string& file : FilesOf(name)) {
+      EXPECT_TRUE(folder_.Read(absl::StrCat(name, "/", file)) ==
+                  folder_.Read(absl::StrCat(other, "/", file)))
+          << file;
+    }
   }
 
   TemporaryFolder folder_;

@@ -20,6 +20,14 @@
 #include "runtime/training/fed_batches.h"
 
 namespace fixpoint {
+namespace {
+
+const kernels::KernelSpeeds& Speeds() {
+  static const kernels::KernelSpeeds speeds = kernels::MeasureKernelSpeeds();
+  return speeds;
+}
+
+}  // namespace
 
 absl::StatusOr<Budget> Budget::Parse(absl::string_view text) {
   const std::pair<absl::string_view, Budget> units[] = {{"ms", {Of::kMilliseconds, 1}},
@@ -69,24 +77,30 @@ absl::StatusOr<executor::InferenceRequest> RequestForOne(const Program& program,
 }
 
 absl::StatusOr<NetworkCost> CostOfNetwork(const Program& program, const Scope& scope,
-                                          const executor::InferenceRequest& request) {
-  static const kernels::KernelSpeeds speeds = kernels::MeasureKernelSpeeds();
+                                          const executor::InferenceRequest& request,
+                                          bool with_times) {
   ASSIGN_OR_RETURN(const executor::Plan plan,
                    executor::PlanInference(program, executor::TypesIn(scope), request));
   NetworkCost network;
   network.parameter_bytes = ParameterBytes(program, scope);
   network.activation_bytes = static_cast<int64_t>(plan.arena_bytes);
+  const auto add_time = [](double milliseconds, std::optional<double>* sum) {
+    *sum = sum->value_or(0) + milliseconds;
+  };
   for (const executor::Step& step : plan.steps) {
     const executor::Cost cost = executor::CostOf(plan, step);
-    const double milliseconds = 1e3 * executor::Expect(cost, speeds).seconds;
     const double multiply_adds = cost.operations / 2;
+    OpCost* of_op = nullptr;
+    if (step.op != nullptr && !step.op->outputs().empty()) {
+      of_op = &network.by_output[std::string(step.op->outputs().front()->name())];
+      of_op->multiply_adds += multiply_adds;
+    }
     network.multiply_adds += multiply_adds;
     if (cost.reads_codes) network.integer_multiply_adds += multiply_adds;
-    network.milliseconds += milliseconds;
-    if (step.op == nullptr || step.op->outputs().empty()) continue;
-    OpCost& of_op = network.by_output[std::string(step.op->outputs().front()->name())];
-    of_op.multiply_adds += multiply_adds;
-    of_op.milliseconds += milliseconds;
+    if (!with_times) continue;
+    const double milliseconds = 1e3 * executor::Expect(cost, Speeds()).seconds;
+    add_time(milliseconds, &network.milliseconds);
+    if (of_op != nullptr) add_time(milliseconds, &of_op->milliseconds);
   }
   return network;
 }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,17 +38,17 @@ int64_t ParameterBytes(const Program& program, const Scope& scope);
 // What the steps that an op runs take.
 struct OpCost {
   double multiply_adds = 0;
-  double milliseconds = 0;
+  std::optional<double> milliseconds;
 };
 
-// What a network takes, and what a run of it takes on one thread of this machine
-// (runtime/executor/cost.h), as the speeds of its kernels are measured when it is first asked.
+// What a network takes, and what a run of it takes on one thread (runtime/executor/cost.h); times
+// if they are asked for.
 struct NetworkCost {
   int64_t parameter_bytes = 0;
   int64_t activation_bytes = 0;  // the peak that values take
   double multiply_adds = 0;
   double integer_multiply_adds = 0;
-  double milliseconds = 0;
+  std::optional<double> milliseconds;
   std::map<std::string, OpCost> by_output;  // by the first output of the op
 };
 
@@ -57,9 +58,11 @@ absl::StatusOr<executor::InferenceRequest> RequestForOne(const Program& program,
                                                          std::vector<std::string> outputs,
                                                          const SampleSet& set);
 
-// Errors: those of PlanInference.
+// `with_times`: times are those that are expected on this machine, the kernels of which are
+// measured when they are first asked for. Errors: those of PlanInference.
 absl::StatusOr<NetworkCost> CostOfNetwork(const Program& program, const Scope& scope,
-                                          const executor::InferenceRequest& request);
+                                          const executor::InferenceRequest& request,
+                                          bool with_times);
 
 }  // namespace fixpoint
 

@@ -23,7 +23,7 @@ void AddForm(const char* name, const NetworkCost& cost, RunReport* report) {
   form.set_activation_bytes(cost.activation_bytes);
   form.set_multiply_adds(cost.multiply_adds);
   form.set_integer_multiply_adds(cost.integer_multiply_adds);
-  form.set_milliseconds(cost.milliseconds);
+  if (cost.milliseconds) form.set_milliseconds(*cost.milliseconds);
 }
 
 void AddNoise(absl::Span<const ComparedVariable> noise, const ReportOps& ops) {
@@ -47,7 +47,7 @@ void AddTimes(const NetworkCost& cost, RunReport::Cost* (RunReport::Op::*form)()
     if (found == ops.end()) continue;
     RunReport::Cost& reported = *(found->second->*form)();
     reported.set_multiply_adds(of_op.multiply_adds);
-    reported.set_milliseconds(of_op.milliseconds);
+    if (of_op.milliseconds) reported.set_milliseconds(*of_op.milliseconds);
   }
 }
 

@@ -65,8 +65,9 @@ absl::StatusOr<double> PlanSearch::MeasureCost(Budget::Of what, const Levels& le
     ASSIGN_OR_RETURN(const executor::InferenceRequest request,
                      RequestForOne(*network_.program, network_.run.variables, network_.outputs,
                                    *network_.samples));
-    ASSIGN_OR_RETURN(const NetworkCost cost, CostOfNetwork(program, scope, request));
-    return cost.milliseconds;
+    ASSIGN_OR_RETURN(const NetworkCost cost,
+                     CostOfNetwork(program, scope, request, /*with_times=*/true));
+    return cost.milliseconds.value_or(0);
   };
   if (IsFloat(levels)) return cost(*network_.program, *network_.parameters);
   ASSIGN_OR_RETURN(const SimulatedModel simulated, SimulateWith(levels));

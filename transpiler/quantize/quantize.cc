@@ -328,11 +328,14 @@ class Quantization {
     const Program& floats = network_.prepared.program;
     ASSIGN_OR_RETURN(const executor::InferenceRequest request,
                      RequestForOne(floats, variables_, network_.outputs, *data_.samples));
-    ASSIGN_OR_RETURN(network_.float_cost, CostOfNetwork(floats, network_.prepared.scope, request));
+    ASSIGN_OR_RETURN(network_.float_cost,
+                     CostOfNetwork(floats, network_.prepared.scope, request, options_.with_times));
     ASSIGN_OR_RETURN(const NetworkCost portable,
-                     CostOfNetwork(network_.portable.program, network_.portable.scope, request));
+                     CostOfNetwork(network_.portable.program, network_.portable.scope, request,
+                                   options_.with_times));
     ASSIGN_OR_RETURN(network_.lowered_cost,
-                     CostOfNetwork(network_.lowered.program, network_.lowered.scope, request));
+                     CostOfNetwork(network_.lowered.program, network_.lowered.scope, request,
+                                   options_.with_times));
     ASSIGN_OR_RETURN(network_.report,
                      ReportOf({floats, network_.prepared.scope, network_.simulated.plan,
                                network_.profile, network_.lowered.ops, network_.noise,

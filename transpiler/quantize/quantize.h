@@ -74,6 +74,9 @@ struct QuantizeOptions {
   std::optional<double> max_drop;
   std::optional<Budget> budget;
 
+  // Whether the report has expected times, for which kernels of this machine are measured.
+  bool with_times = true;
+
   // A folder in which the profile and what the search has measured are saved; "": nowhere. With
   // `resume`, the run goes on from what is there.
   std::string state_folder;

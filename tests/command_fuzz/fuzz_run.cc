@@ -27,7 +27,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kTools[] = {"transpile", "train", "infer", "inspect"};
+constexpr const char* kTools[] = {"calibrate", "infer", "inspect",
+                                  "quantize",  "train", "transpile"};
 // One in so many files, and one in so many command lines, is damaged.
 constexpr int kOddsOfDamage = 12;
 constexpr int64_t kMostFileBytes = int64_t{256} << 20;
@@ -103,6 +104,8 @@ int FuzzRun::Go(ExitCodes* exit_codes) {
                                     &FuzzRun::Infer,
                                     &FuzzRun::Infer,
                                     &FuzzRun::Infer,
+                                    &FuzzRun::ToIntegers,
+                                    &FuzzRun::ToIntegers,
                                     &FuzzRun::Inspect,
                                     &FuzzRun::Inspect};
   exit_codes_ = exit_codes;

@@ -59,6 +59,7 @@ class FuzzRun {
   void FromTrainingToIntegers();
   void Train();
   void Infer();
+  void ToIntegers();
   void Inspect();
 
   // Parts of them.

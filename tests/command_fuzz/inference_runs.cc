@@ -1,4 +1,4 @@
-// Runs of `train` and `infer`.
+// Runs of `train`, `infer`, `calibrate` and `quantize`.
 
 #include <algorithm>
 #include <cstdint>
@@ -184,6 +184,45 @@ void FuzzRun::Infer() {
   model.params = WriteParameters(OneIn(6) ? seed.program : model.program, seed.parameters);
   if (model.params.empty() && !OneIn(10)) return Inspect();
   RunModel(model);
+}
+
+void FuzzRun::ToIntegers() {
+  const SeedProgram& seed =
+      seeds_.examples[random_.Below(static_cast<int>(seeds_.examples.size()))];
+  if (!FeedsImages(seed.program)) return Infer();
+  const std::string original = WriteProgram("t", seed.program);
+  if (!Try("transpile", "--mode=test", {original, "--mode=test", "--output=f"})) return;
+  const std::optional<ProgramDesc> test = ReadProgram("f");
+  if (!test.has_value() || test->blocks().empty()) return;
+  const ProgramDesc program = OneIn(2) ? *test : Mutated(*test);
+  if (program.blocks().empty()) return;
+  std::vector<std::string> arguments = {WriteProgram("p", program), DataFlag(), "--samples=3",
+                                        "--batch_size=2"};
+  const std::string params = WriteParameters(program, seed.parameters);
+  if (!params.empty()) arguments.push_back(absl::StrCat("--params=", params));
+  if (OneIn(2)) arguments.push_back(absl::StrCat("--scores=", FetchNames(program, 1)));
+  Sometimes(8, "--threads=2", &arguments);
+  Sometimes(8, "--resume", &arguments);
+  if (OneIn(2)) {
+    Sometimes(4, "--outputs", &arguments);
+    Sometimes(4, "--save_every=1", &arguments);
+    arguments.emplace_back("--output=profile");
+    Try("calibrate", "", arguments);
+    return;
+  }
+  arguments.insert(arguments.end(), {"--output=int8", "--notimes"});
+  if (OneIn(4)) arguments.push_back("--config=" + WriteText("config", "weights { bits: 4 }"));
+  Sometimes(6, "--fold_batch_norm", &arguments);
+  Sometimes(6, "--equalize", &arguments);
+  Sometimes(6, "--smooth", &arguments);
+  Sometimes(6, "--correct_biases", &arguments);
+  if (OneIn(3)) {
+    arguments.emplace_back(OneIn(2) ? "--metric=accuracy" : "--metric=-loss");
+    Sometimes(2, "--max_drop=0.5", &arguments);
+  } else {
+    Sometimes(4, "--budget=20KB", &arguments);
+  }
+  Try("quantize", "", arguments);
 }
 
 void FuzzRun::Train() {

@@ -54,7 +54,7 @@ bool IsSanitizersEndOfMemory(const std::string& err) {
 }
 
 bool MayAnswerNo(const ToolCommand& command) {
-  if (command.tool == "infer") return true;
+  if (command.tool == "infer" || command.tool == "quantize") return true;
   return command.tool == "inspect" && (Has(command, "verify") || Has(command, "diff"));
 }
 
@@ -62,6 +62,9 @@ bool MayAnswerNo(const ToolCommand& command) {
 // program that shows a defect.
 bool MayBeLeft(const ToolCommand& command, const ToolRun& run, const std::string& path) {
   if (run.exit_code == kOwnDefect && absl::EndsWith(path, ".failing.txt")) return true;
+  if (command.tool == "quantize") {
+    return absl::StartsWith(path, ValueOf(command, "output") + ".partial/");
+  }
   if (command.tool != "train") return false;
   const std::string metrics = ValueOf(command, "metrics");
   const std::string checkpoints = ValueOf(command, "checkpoint_dir");
@@ -86,7 +89,10 @@ bool LacksItsOutput(const ToolCommand& command, const Files& after) {
   for (const char* flag : {"dry_run", "help", "version"}) {
     if (IsOn(command, flag)) return false;
   }
-  return after.count(output) == 0;
+  const bool is_there = std::any_of(after.begin(), after.end(), [&](const auto& file) {
+    return file.first == output || absl::StartsWith(file.first, output + "/");
+  });
+  return !is_there;
 }
 
 std::string FirstLineWith(const std::string& text, absl::string_view mark) {

@@ -18,6 +18,7 @@ class Environment:
     transpiler: object
     runner: object  # of our backends
     infer: object  # the path of the tool
+    quantize: object  # likewise
     models: object  # the folder of the reference data's programs, or None
     docs: object  # the folder of this project's documents
     update: bool  # write what is checked otherwise

@@ -9,7 +9,8 @@ import sys
 import tempfile
 import time
 
-PARTS = ("pairs", "train", "frozen", "acceptance", "ops", "five_steps", "stored_outputs")
+PARTS = ("pairs", "train", "frozen", "acceptance", "ops", "five_steps", "stored_outputs",
+         "quantize")
 
 
 def run_part(part, arguments, folder):
@@ -18,6 +19,7 @@ def run_part(part, arguments, folder):
     command = [sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                             "run_part.py"),
                part, f"--transpile={arguments.transpile}", f"--infer={arguments.infer}",
+               f"--quantize={arguments.quantize}",
                f"--run_programs={arguments.run_programs}", f"--models={arguments.models}",
                f"--docs={arguments.docs}", f"--counts={counts_path}"]
     if arguments.update_docs:
@@ -42,6 +44,7 @@ def main():
                         help="write docs/paddle_acceptance.md as PaddlePaddle now answers")
     parser.add_argument("--transpile", default="tools/transpile")
     parser.add_argument("--infer", default="tools/infer")
+    parser.add_argument("--quantize", default="tools/quantize")
     parser.add_argument("--run_programs", default="tests/interop/run_programs")
     parser.add_argument("--models", default="../reference_data/models")
     arguments = parser.parse_args()

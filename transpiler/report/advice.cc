@@ -104,7 +104,7 @@ constexpr ValueRow kOfValues[] = {
        return absl::StrFormat(
            "Its widest channel has %.3g times the range of its narrowest, and all share one scale. "
            "Scales per channel (granularity: PER_CHANNEL) keep the narrow ones; where the target "
-           "has none, equalizing the weights before quantizing them does.",
+           "has none, quantize --equalize makes the ranges equal.",
            value.channel_spread());
      }},
     {"one_sided",
@@ -130,10 +130,11 @@ constexpr ValueRow kOfValues[] = {
      [](const Value& value) {
        return absl::StrCat("It has ", value.spec().bits(), " bits, and ",
                            absl::StrFormat("%.1f dB", value.signal_to_noise()),
-                           IsWeight(value) ? ". Training with quantizers or learned rounding makes "
-                                             "up for it; so do more bits, 6 dB each."
-                                           : ". Training with quantizers makes up for it; so do "
-                                             "more bits, 6 dB each.");
+                           ". Training with quantizers ",
+                           IsWeight(value) ? "or rounding that is learned (quantize "
+                                             "--rounding=learned) makes"
+                                           : "makes",
+                           " up for it; so do more bits, 6 dB each.");
      }},
     {"constant",
      [](const Value& value) {
@@ -162,9 +163,7 @@ constexpr ReasonRow kOfReasons[] = {
     {Reason::kNotInTarget,
      "The target does not compute it on integers; another one may, and a target is a text file."},
     {Reason::kOnRequest, "It is quantized on request: by a rule for it, or also_quantize."},
-    {Reason::kConditionNotMet,
-     "With the attributes that the target wants, or a target without that condition, it is "
-     "quantized."},
+    {Reason::kConditionNotMet, "The target quantizes it only with other attributes."},
     {Reason::kSkippedByRule, "A rule leaves it in float; without that rule it is quantized."},
     {Reason::kSkippedByAttribute,
      "Its attribute skip_quant leaves it in float; without that it is quantized."},
@@ -231,7 +230,8 @@ std::vector<Advice> AdviceFor(const RunReport& report, const RunReport::Op& op) 
     }
   }
   for (const ReasonRow& row : kOfReasons) {
-    if (op.has_quantized() && !op.quantized() && op.reason() == ReasonCode(row.reason)) {
+    if (StateOf(op) == OpState::kFloat && op.has_quantized() && !op.quantized() &&
+        op.reason() == ReasonCode(row.reason)) {
       advice.push_back({op.reason(), row.text});
     }
   }

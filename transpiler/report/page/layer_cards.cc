@@ -77,10 +77,16 @@ std::string DifferenceText(const Op& op) {
                                             difference.in_steps() ? "steps" : "ulp"));
 }
 
-// A column of the table: its title, what sorts it, and its text; "" where a layer has none.
+// The share of the elements that differ.
+std::string ShareThatDiffersText(const Op& op) {
+  if (op.difference().elements() <= 0) return "";
+  return ShareText(static_cast<double>(op.difference().different()) /
+                   static_cast<double>(op.difference().elements()));
+}
+
+// A column of the table: its title, its text, "" where a layer has none, and what sorts it.
 struct Column {
   std::string title;
-  bool is_number;
   std::function<std::string(const Op&)> text;
   std::function<double(const Op&)> number;
   bool is_noise = false;
@@ -95,27 +101,29 @@ std::vector<Column> ColumnsOf(const RunView& run) {
   const double total = TotalTime(*run.report);
   const std::string name = LetterOf(run);
   std::vector<Column> columns = {
-      {absl::StrCat("signal to noise", name), true,
+      {absl::StrCat("signal to noise", name),
        [](const Op& op) {
          return op.has_signal_to_noise() ? DecibelText(op.signal_to_noise()) : "";
        },
        [](const Op& op) { return op.signal_to_noise(); }, true},
-      {absl::StrCat("costs alone", name), true,
+      {absl::StrCat("costs alone", name),
        [](const Op& op) { return op.has_sensitivity() ? NumberText(op.sensitivity()) : ""; },
        [](const Op& op) { return op.sensitivity(); }},
-      {absl::StrCat("differ", name), true, &DifferenceText,
-       [](const Op& op) { return static_cast<double>(op.difference().different()); }},
   };
-  // Two runs have them on the cards.
-  if (!run.name.empty()) return columns;
-  columns.push_back({"time", true, [total](const Op& op) { return TimeShareText(op, total); },
-                     [](const Op& op) {
-                       return op.has_after() ? op.after().milliseconds()
-                                             : op.before().milliseconds();
-                     }});
-  columns.push_back({"bytes", true, &BytesOf, [](const Op& op) {
-                       return static_cast<double>(
-                           std::max(op.before().parameter_bytes(), op.after().parameter_bytes()));
+  if (run.name.empty()) {  // two runs have them on the cards
+    columns.push_back({"time", [total](const Op& op) { return TimeShareText(op, total); },
+                       [](const Op& op) {
+                         return op.has_after() ? op.after().milliseconds()
+                                               : op.before().milliseconds();
+                       }});
+    columns.push_back({"bytes", &BytesOf, [](const Op& op) {
+                         return static_cast<double>(
+                             std::max(op.before().parameter_bytes(), op.after().parameter_bytes()));
+                       }});
+  }
+  columns.push_back({absl::StrCat("differ", name), &ShareThatDiffersText, [](const Op& op) {
+                       return static_cast<double>(op.difference().different()) /
+                              static_cast<double>(op.difference().elements());
                      }});
   return columns;
 }
@@ -142,9 +150,9 @@ void WriteState(const std::string& title, const Op* op, Html* html) {
     return;
   }
   WriteBadge(*op, html);
-  const Why planned = WhyPlanned(*op);
-  const Why why = planned.code.empty() || op->quantized() ? WhyLowered(*op) : planned;
-  const std::string& code = why.code.empty() ? planned.code : why.code;
+  const std::string code = StateOf(*op) == OpState::kFloat && !op->quantized() && op->has_reason()
+                               ? op->reason()
+                               : op->lowered();
   // The badge says it already.
   const bool says_more = !code.empty() && code != kOnIntegersCode;
   if (says_more) html->Text(" ").Element("code", code);

@@ -125,7 +125,7 @@ void WriteTiles(const RunReport& report, Html* html) {
     WriteTile("lowest signal to noise", DecibelText(noisy->signal_to_noise()),
               absl::StrCat(noisy->type(), kArrow, noisy->output()), "", html);
   }
-  if (elements > 0) {
+  if (report.has_other() && elements > 0) {
     WriteTile("elements that differ", absl::StrCat(different), absl::StrCat("of ", elements),
               different == 0 ? "good" : "", html);
   }

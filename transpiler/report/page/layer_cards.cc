@@ -128,10 +128,14 @@ std::vector<Column> ColumnsOf(const RunView& run) {
   return columns;
 }
 
+void WriteNothing(const std::string& title, Html* html) {
+  html->Element("td", "\xe2\x80\x93", {{"class", "none"}, {"data-title", title}});
+}
+
 void WriteCell(const Column& column, const Op* op, Html* html) {
   const std::string text = op == nullptr ? "" : column.text(*op);
   if (text.empty()) {
-    html->Element("td", "\xe2\x80\x93", {{"class", "none"}, {"data-title", column.title}});
+    WriteNothing(column.title, html);
     return;
   }
   const double number = column.number(*op);
@@ -144,15 +148,18 @@ void WriteCell(const Column& column, const Op* op, Html* html) {
 }
 
 void WriteState(const std::string& title, const Op* op, Html* html) {
+  if (op != nullptr && StateOf(*op) == OpState::kUndecided) {
+    WriteNothing(title, html);
+    return;
+  }
   html->Open("td", {{"class", "state"}, {"data-title", title}});
   if (op == nullptr) {
     html->Text("not in this run").Close();
     return;
   }
   WriteBadge(*op, html);
-  const std::string code = StateOf(*op) == OpState::kFloat && !op->quantized() && op->has_reason()
-                               ? op->reason()
-                               : op->lowered();
+  const bool is_kept = StateOf(*op) == OpState::kFloat && !op->quantized();
+  const std::string& code = is_kept && op->has_reason() ? op->reason() : op->lowered();
   // The badge says it already.
   const bool says_more = !code.empty() && code != kOnIntegersCode;
   if (says_more) html->Text(" ").Element("code", code);

@@ -32,7 +32,10 @@ std::string BytesText(int64_t bytes) {
                       kUnits[unit]);
 }
 
-std::string MillisecondsText(double number) { return absl::StrFormat("%.3g ms", number); }
+std::string MillisecondsText(double number) {
+  return number > 0 && number < 0.1 ? absl::StrFormat("%.3g \xc2\xb5s", 1000 * number)
+                                    : absl::StrFormat("%.3g ms", number);
+}
 
 std::string CountText(int64_t count, const char* what) {
   return absl::StrCat(count, " ", what, count == 1 ? "" : "s");

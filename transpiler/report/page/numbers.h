@@ -13,7 +13,7 @@ std::string NumberText(double number);        // "0.1235"
 std::string DecibelText(double decibels);     // "31.2 dB"; "exact" for infinity
 std::string ShareText(double share);          // "12.5 %"; "< 0.1 %" for what is not quite nothing
 std::string BytesText(int64_t bytes);         // "440 kB"
-std::string MillisecondsText(double number);  // "1.24 ms"
+std::string MillisecondsText(double number);  // "1.24 ms"; below 0.1 ms in microseconds
 // "1 op", "2 ops".
 std::string CountText(int64_t count, const char* what);
 // "32 x 16 x 3 x 3", "?" for an extent that is not declared.

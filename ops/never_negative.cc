@@ -1,8 +1,10 @@
 #include "ops/never_negative.h"
 
+#include <string>
 #include <vector>
 
 #include "ops/op_schema.h"
+#include "ops/op_traits.h"
 #include "proto/program/op.h"
 
 namespace fixpoint {
@@ -12,7 +14,7 @@ namespace {
 std::vector<const Argument*> SourcesOf(const Op& op, const OpSchema& schema, Era era) {
   std::vector<const Argument*> sources;
   if (!schema.KeepsSign(op.desc(), era) && !schema.KeepsRange(op.desc(), era)) return sources;
-  for (const char* slot : {"X", "Y"}) {
+  for (const std::string& slot : {schema.traits().moved, std::string("Y")}) {
     for (const Argument* input : op.Inputs(slot)) sources.push_back(input);
   }
   return sources;

@@ -380,6 +380,11 @@ OpSchemaBuilder& OpSchemaBuilder::Copies() {
   return KeepsRange();
 }
 
+OpSchemaBuilder& OpSchemaBuilder::Moves(absl::string_view slot) {
+  traits().moved = std::string(slot);
+  return KeepsRange();
+}
+
 OpSchemaBuilder& OpSchemaBuilder::MultipliesElements() {
   traits().multiplies_elements = true;
   return *this;

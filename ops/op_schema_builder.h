@@ -92,6 +92,8 @@ class OpSchemaBuilder {
   OpSchemaBuilder& Activates(std::function<Activation(const OpAttributes&)> activation);
   OpSchemaBuilder& JoinsValues();
   OpSchemaBuilder& Copies();
+  // Its outputs hold values of that slot (OpTraits::moved).
+  OpSchemaBuilder& Moves(absl::string_view slot);
   OpSchemaBuilder& MultipliesElements();
   OpSchemaBuilder& DrawsNumbers();
   OpSchemaBuilder& LooksUpRows();

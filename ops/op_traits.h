@@ -118,6 +118,8 @@ struct OpTraits {
   bool joins_values = false;
   // Out is X.
   bool copies = false;
+  // For an op whose outputs Out hold values of an input and nothing else (value_flow.h): its slot.
+  std::string moved = "X";
   // Out is X * Y, element by element, with Y at the dimensions of X from the attribute axis on.
   bool multiplies_elements = false;
   // Its outputs depend on the seed and the step of a run: it may draw random numbers.

@@ -29,10 +29,10 @@ bool MovesValues(const Op& op, Era era) {
   const OpSchema* const schema = FindOpSchema(op.type());
   return schema != nullptr &&
          (schema->traits().joins_values || schema->KeepsRange(op.desc(), era)) &&
-         !op.Inputs("X").empty() && !op.Outputs("Out").empty();
+         !op.Inputs(schema->traits().moved).empty() && !op.Outputs("Out").empty();
 }
 
-bool BecomesCodes(const Value& value, Era era, const IsKept& is_kept) {
+bool BecomesCodes(const Value& value, Era era, const IsKept& is_kept, const IsReader& also) {
   std::vector<const Value*> rest = {&value};
   // An op may read a value several times, and may write several values that are read together.
   absl::flat_hash_set<const Value*> seen = {&value};
@@ -42,9 +42,10 @@ bool BecomesCodes(const Value& value, Era era, const IsKept& is_kept) {
     rest.pop_back();
     if (is_kept != nullptr && is_kept(next)) return false;
     for (const Argument* reader : next.readers()) {
-      if (reader->slot_name() != "X") return false;
-      if (QuantizesAtGivenRange(reader->op(), era)) continue;
-      if (!MovesValues(reader->op(), era)) return false;
+      if (also != nullptr && also(*reader)) continue;
+      if (reader->slot_name() == "X" && QuantizesAtGivenRange(reader->op(), era)) continue;
+      const bool is_moved = reader->slot_name() == TraitsOf(reader->op()).moved;
+      if (!is_moved || !MovesValues(reader->op(), era)) return false;
       for (const Argument* output : reader->op().Outputs("Out")) {
         if (output->value() == nullptr) return false;
         if (seen.insert(output->value()).second) rest.push_back(output->value());

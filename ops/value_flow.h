@@ -10,8 +10,8 @@
 
 namespace fixpoint {
 
-// Whether an op only moves the values of its inputs X to other places in its outputs Out, and
-// computes none: reshape, transpose, concat, split, maxima.
+// Whether an op only moves the values of a slot (OpTraits::moved) to other places in its outputs
+// Out, and computes none: reshape, transpose, concat, split, slice, maxima.
 bool MovesValues(const Op& op, Era era);
 
 // Whether whoever runs the program needs a value, apart from the ops that read it.
@@ -20,7 +20,10 @@ using IsKept = std::function<bool(const Value& value)>;
 // Whether nothing but ops that quantize with a given range read a value, directly or after ops that
 // only move it, and none of those values is kept; without `is_kept` only the program's ops count as
 // readers. A NaN gets the code of 0 there. False where more moves follow than are looked at.
-bool BecomesCodes(const Value& value, Era era, const IsKept& is_kept = nullptr);
+// `also`: what else may read it.
+using IsReader = std::function<bool(const Argument& reader)>;
+bool BecomesCodes(const Value& value, Era era, const IsKept& is_kept = nullptr,
+                  const IsReader& also = nullptr);
 
 // The same for an output of an op; false if its variable is written more than once or kept from run
 // to run.

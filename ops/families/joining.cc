@@ -276,7 +276,8 @@ void DefineParts(OpList& ops) {
       .Attr("decrease_axis", Ints({}))
       .Hints("use_mkldnn@2, mkldnn_data_type@2")
       .Infer(InferSlice)
-      .KeepsRange()
+      .QuantizableInput("Input", SlotRole::ACTIVATION)
+      .Moves("Input")
       .QuantizableOutputs({"Out"})
       .Gradient(
           "slice_grad(Input, StartsTensor, EndsTensor, StartsTensorList, EndsTensorList, "

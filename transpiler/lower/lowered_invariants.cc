@@ -183,7 +183,7 @@ class Check {
     std::optional<CodesWritten> moved;
     bool all_alike = true;
     for (const Argument* input : op.inputs()) {
-      const bool is_moved = is_move && input->slot_name() == "X";
+      const bool is_moved = is_move && input->slot_name() == TraitsOf(op).moved;
       if (!is_moved && FindCodes(*input) != nullptr) {
         Violated(4, Describe(op), " reads the codes \"", input->name(), "\" as numbers");
         return;

@@ -358,14 +358,15 @@ class Writer {
     Append("assign", absl::StrCat("X=", x.name), "");
   }
 
-  // Ops that no rule lowers.
+  // Ops that rules lower seldom or never.
   void ComputeOtherwise() {
     const Value x = SomeValue();
     const std::string input = absl::StrCat("X=", x.name);
     switch (c_.Between(0, 3)) {
       case 0:
         Append("scale", input,
-               absl::StrCat("scale=", FloatText(c_.Between(-2.0f, 2.0f)), ", bias=0.5"));
+               absl::StrCat("scale=", FloatText(c_.Between(-2.0f, 2.0f)),
+                            c_.OneIn(2) ? ", bias=0.5" : ""));
         return;
       case 1:
         Append("softmax", input, "axis=-1");

@@ -30,8 +30,7 @@ class ActivationRule final : public LoweringRule {
   absl::string_view name() const override { return "activation"; }
   absl::string_view doc() const override {
     return "An activation becomes a stage of an epilogue where there is one for it; on codes, "
-           "every "
-           "elementwise function becomes a table.";
+           "every elementwise function becomes a table.";
   }
   std::vector<std::string> op_types() const override {
     return TypesWith([](const OpTraits& op) { return op.stage && !op.stage->normalizes; });

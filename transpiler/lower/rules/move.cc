@@ -14,6 +14,7 @@
 #include "proto/program/op.h"
 #include "proto/program/op_builder.h"
 #include "transpiler/lower/rules/rule.h"
+#include "transpiler/lower/rules/table.h"
 
 namespace fixpoint {
 namespace {
@@ -22,7 +23,7 @@ namespace {
 std::optional<std::vector<ActivationCodes>> FindCodesOfOneKind(const Op& op,
                                                                const Lowering& lowering) {
   std::vector<ActivationCodes> all;
-  for (const Argument* x : op.Inputs("X")) {
+  for (const Argument* x : op.Inputs(TraitsOf(op).moved)) {
     const std::optional<ActivationCodes> codes = lowering.FindCodes(*x);
     if (!codes || (!all.empty() && codes->type() != all.front().type())) return std::nullopt;
     all.push_back(*codes);
@@ -73,7 +74,7 @@ void MoveCodes(const Op& move, const std::vector<std::string>& from,
                const std::vector<std::string>& to, VarType::Type dtype, Lowering& lowering) {
   OpDesc moved = move.desc();
   for (OpDesc::Var& slot : *moved.mutable_inputs()) {
-    if (slot.parameter() == "X") SetArguments(from, &slot);
+    if (slot.parameter() == TraitsOf(move).moved) SetArguments(from, &slot);
   }
   for (OpDesc::Var& slot : *moved.mutable_outputs()) {
     if (slot.parameter() == "Out") SetArguments(to, &slot);
@@ -97,9 +98,13 @@ absl::StatusOr<IntegerReason> LowerMove(const Op& op, Lowering& lowering) {
       return IntegerReason::kRewritten;
     }
     if (!CanHoldCodes(*output->variable())) return IntegerReason::kUnknownShape;
-    // A product would compute on codes what training computed on floats; a step to codes gives the
-    // same for floats as for the codes that they stand for.
-    if (!TraitsOf(op).copies && !BecomesCodes(*output->value(), lowering.era())) {
+    // A product would compute on codes what training computed on floats; a step to codes, and a
+    // function of one element, give the same for floats as for the codes that they stand for.
+    const auto is_function = [&lowering](const Argument& reader) {
+      return lowering.IsInForm(reader.op()) && IsTableOfCodes(reader.op(), lowering);
+    };
+    if (!TraitsOf(op).copies &&
+        !BecomesCodes(*output->value(), lowering.era(), /*is_kept=*/nullptr, is_function)) {
       return IntegerReason::kNotQuantized;
     }
   }

@@ -1,6 +1,6 @@
-// Ops that move values of X to other places and compute none: reshape, transpose, concat, split,
-// maxima. They move codes of one kind instead, where nothing but steps to codes reads their
-// results:
+// Ops that move values to other places and compute none: reshape, transpose, concat, split, slice,
+// maxima. They move codes of one kind instead, where nothing but steps to codes and
+// functions of one element reads their results:
 //
 //   integer_dequantize(X=q) -> (Out=x) {range=2.0, largest_code=127}
 //   integer_dequantize(X=r) -> (Out=y) {range=2.0, largest_code=127}

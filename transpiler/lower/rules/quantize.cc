@@ -9,8 +9,9 @@
 //     {epilogue=["relu", "multiply"], out_dtype=20, out_range=2.0, out_largest_code=255}
 //   pool2d(X=y.quantized) -> (Out=r) {pooling_type="max"}
 //
-// A table gets codes for entries (table.h). Elsewhere it is an edge, integer_quantize. Affine codes
-// are the steps from their zero point, rounded, plus that:
+// A table gets codes for entries (table.h). Elsewhere it is an edge, integer_quantize, which goes
+// ahead of ops that give the same elements another order or shape, so that these move bytes. Affine
+// codes are the steps from their zero point, rounded, plus that:
 //
 //   fake_quantize_moving_average_min_max(X=y, InScale=s, InZeroPoint=z) -> (Out=r, ...)
 //
@@ -33,6 +34,8 @@
 #include "ops/codes/declared_facts.h"
 #include "ops/codes/held_codes.h"
 #include "ops/codes/integer_reasons.h"
+#include "ops/op_schema.h"
+#include "ops/op_traits.h"
 #include "ops/quant_math.h"
 #include "ops/value_flow.h"
 #include "proto/base/status_macros.h"
@@ -153,7 +156,7 @@ bool IsOpen(const Argument& input, const Lowering& lowering) {
     if (lowering.FindOpenTable(next) != nullptr) continue;
     const Op* const move = FindMove(next, lowering);
     if (move == nullptr) return false;
-    const auto moved = move->Inputs("X");
+    const auto moved = move->Inputs(TraitsOf(*move).moved);
     const bool can_move = std::all_of(moved.begin(), moved.end(), [](const Argument* x) {
       return x->variable() != nullptr && CanHoldCodes(*x->variable());
     });
@@ -180,7 +183,7 @@ absl::Status StoreAsCodes(const Argument& input, const Quantization& quantizatio
       continue;
     }
     all[i].move = FindMove(read, lowering);
-    for (const Argument* x : all[i].move->Inputs("X")) {
+    for (const Argument* x : all[i].move->Inputs(TraitsOf(*all[i].move).moved)) {
       ASSIGN_OR_RETURN(std::string moved,
                        AddCodes(*x->variable(), quantization.type.dtype, lowering));
       all[i].from.push_back(moved);
@@ -203,6 +206,69 @@ absl::Status StoreAsCodes(const Argument& input, const Quantization& quantizatio
   return absl::OkStatus();
 }
 
+// Whether two tensors have as many elements, as far as the program declares it.
+bool HaveAsManyElements(const Variable& a, const Variable& b) {
+  const auto elements = [](const Variable& variable) {
+    int unknown = 0;
+    int64_t known = 1;
+    for (const int64_t dim : variable.tensor()->dims()) {
+      unknown += dim < 0;
+      known *= std::max<int64_t>(dim, 1);
+    }
+    return std::make_pair(unknown, known);
+  };
+  return elements(a) == elements(b);
+}
+
+// The op that gives each element of its only input once, in another order or shape, if `input`
+// alone reads it.
+const Op* FindReorder(const Argument& input, const Lowering& lowering) {
+  const Op* const move = FindMove(input, lowering);
+  if (move == nullptr || !FindOpSchema(move->type())->keeps_range()) return nullptr;
+  const auto moved = move->Inputs(TraitsOf(*move).moved);
+  const Variable* const from = moved.size() == 1 ? moved.front()->variable() : nullptr;
+  const bool can_hold = from != nullptr && CanHoldCodes(*from) && CanHoldCodes(*input.variable());
+  return can_hold && HaveAsManyElements(*from, *input.variable()) ? move : nullptr;
+}
+
+OpDesc EdgeTo(const std::string& codes, const Argument& x, const Quantization& quantization) {
+  OpDesc edge = OpBuilder("integer_quantize")
+                    .Input("X", x.name())
+                    .Output("Out", codes)
+                    .FloatAttr("multiplier", quantization.multiplier)
+                    .IntAttr("smallest_code", quantization.smallest_code)
+                    .Build();
+  SetCodeType(quantization.type, &edge);
+  return edge;
+}
+
+// Puts the edge in the place of the op, or ahead of what reorders its input.
+absl::Status ReplaceByEdge(const Op& op, const Argument& x, std::string codes,
+                           const Quantization& quantization, Lowering& lowering) {
+  std::vector<const Op*> moves;
+  const Argument* at = &x;
+  while (const Op* const move = FindReorder(*at, lowering)) {
+    moves.push_back(move);
+    at = move->Inputs(TraitsOf(*move).moved).front();
+  }
+  std::vector<std::string> moved = {std::move(codes)};
+  for (const Op* move : moves) {
+    const Argument& from = *move->Inputs(TraitsOf(*move).moved).front();
+    ASSIGN_OR_RETURN(std::string name,
+                     AddCodes(*from.variable(), quantization.type.dtype, lowering));
+    moved.push_back(std::move(name));
+  }
+  lowering.InsertBefore(moves.empty() ? op : *moves.back(),
+                        EdgeTo(moved.back(), *at, quantization));
+  for (size_t i = moves.size(); i-- > 0;) {
+    MoveCodes(*moves[i], {moved[i + 1]}, {moved[i]}, quantization.type.dtype, lowering);
+    lowering.NoteMovesCodes(*moves[i]);
+    lowering.rewriter().Remove(*moves[i]);
+  }
+  lowering.rewriter().Remove(op);
+  return absl::OkStatus();
+}
+
 // Whether nothing reads the codes except ops that dequantize all of them.
 bool AreDequantizedOnly(const Value& codes, const Lowering& lowering) {
   return std::all_of(
@@ -219,7 +285,7 @@ class QuantizeRule final : public LoweringRule {
   absl::string_view name() const override { return "quantize"; }
   absl::string_view doc() const override {
     return "A step to codes ends an epilogue or a table, even after ops that move values; "
-           "elsewhere it is an edge.";
+           "elsewhere it is an edge, ahead of ops that reorder values.";
   }
   std::vector<std::string> op_types() const override { return StepsOfPortable(QuantOp::kQuantize); }
 
@@ -258,14 +324,7 @@ class QuantizeRule final : public LoweringRule {
       RETURN_IF_ERROR(RequantizeByTable(op, *from, codes.name(), *quantization, lowering));
       return IntegerReason::kOnIntegers;
     }
-    OpDesc edge = OpBuilder("integer_quantize")
-                      .Input("X", x->name())
-                      .Output("Out", codes.name())
-                      .FloatAttr("multiplier", quantization->multiplier)
-                      .IntAttr("smallest_code", quantization->smallest_code)
-                      .Build();
-    SetCodeType(quantization->type, &edge);
-    lowering.Replace(op, std::move(edge));
+    RETURN_IF_ERROR(ReplaceByEdge(op, *x, codes.name(), *quantization, lowering));
     return IntegerReason::kAtEdge;
   }
 };

@@ -21,6 +21,8 @@
 namespace fixpoint {
 namespace {
 
+using Kind = EpilogueStage::Kind;
+
 // The float that each code stands for.
 std::vector<float> NumbersOf(const ActivationCodes& codes) {
   std::vector<float> numbers(kCodesInByte);
@@ -32,12 +34,32 @@ std::vector<float> NumbersOf(const ActivationCodes& codes) {
   return numbers;
 }
 
-std::vector<float> NumbersOf(const Activation& activation, const ActivationCodes& codes) {
-  std::vector<float> numbers = NumbersOf(codes);
-  kernels::WithFunction(activation, [&numbers](auto function) {
-    for (float& number : numbers) number = function(number);
-  });
-  return numbers;
+// The stages of an op that multiplies by a number and adds one; nothing for any other.
+std::optional<Epilogue> LinearStagesOf(const Op& op, const Lowering& lowering) {
+  const std::optional<StageTrait>& trait = TraitsOf(op).stage;
+  if (!trait || trait->normalizes) return std::nullopt;
+  const auto stages = trait->read(lowering.AttributesOf(op));
+  if (!stages || stages->in_codes_alone) return std::nullopt;
+  for (const EpilogueStage& stage : stages->epilogue) {
+    if (stage.kind != Kind::kMultiply && stage.kind != Kind::kAdd) return std::nullopt;
+  }
+  return stages->epilogue;
+}
+
+// What a function of one element gives for each number.
+void Apply(const Op& op, const Lowering& lowering, std::vector<float>& numbers) {
+  if (TraitsOf(op).activation != nullptr) {
+    const Activation activation = ActivationOf(op.type(), lowering.AttributesOf(op));
+    return kernels::WithFunction(activation, [&numbers](auto function) {
+      for (float& number : numbers) number = function(number);
+    });
+  }
+  const Epilogue stages = *LinearStagesOf(op, lowering);
+  for (const EpilogueStage& stage : stages) {
+    for (float& number : numbers) {
+      number = stage.kind == Kind::kMultiply ? number * stage.a : number + stage.a;
+    }
+  }
 }
 
 // An integer has no NaN.
@@ -66,15 +88,20 @@ Tensor CodesOf(absl::Span<const float> numbers, const Quantization& quantization
 
 }  // namespace
 
+bool IsTableOfCodes(const Op& op, const Lowering& lowering) {
+  return op.inputs().size() == 1 &&
+         (TraitsOf(op).activation != nullptr || LinearStagesOf(op, lowering));
+}
+
 absl::StatusOr<bool> LowerToTable(const Op& op, Lowering& lowering) {
-  if (op.inputs().size() != 1 || TraitsOf(op).activation == nullptr) return false;
+  if (!IsTableOfCodes(op, lowering)) return false;
   const std::optional<ActivationCodes> codes = lowering.FindCodes(*op.Input("X"));
   const Argument& out = *op.Output("Out");
   if (!codes || out.value() == nullptr) return false;
-  const Activation activation = ActivationOf(op.type(), lowering.AttributesOf(op));
-  ASSIGN_OR_RETURN(
-      const std::string table,
-      lowering.AddParameter(absl::StrCat(out.name(), ".table"), NumbersOf(activation, *codes)));
+  std::vector<float> numbers = NumbersOf(*codes);
+  Apply(op, lowering, numbers);
+  ASSIGN_OR_RETURN(const std::string table,
+                   lowering.AddParameter(absl::StrCat(out.name(), ".table"), std::move(numbers)));
   lowering.Replace(op, OpBuilder("integer_table")
                            .Input("X", codes->codes->name())
                            .Input("Table", table)

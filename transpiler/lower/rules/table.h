@@ -23,7 +23,11 @@
 
 namespace fixpoint {
 
-// Replaces an activation by a table of floats, if it reads what codes stand for. Returns whether it
+// Whether an op is a function of one element that a table can hold: an activation, or a product
+// with a number or a sum with one. REQUIRES: it is in form.
+bool IsTableOfCodes(const Op& op, const Lowering& lowering);
+
+// Replaces such an op by a table of floats, if it reads what codes stand for. Returns whether it
 // does.
 absl::StatusOr<bool> LowerToTable(const Op& op, Lowering& lowering);
 

@@ -5,23 +5,14 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "proto/program/program.h"
 #include "runtime/tensor.h"
+#include "runtime/training/rate_schedule.h"
 #include "tools/staged_report.h"
 
 namespace fixpoint {
 namespace {
 
 constexpr int kMostPoints = 2000;
-
-std::string FindRateVariable(const Program& training) {
-  for (const Op& op : training.ops()) {
-    if ((op.role() & kOptimize) == 0) continue;
-    const Argument* rate = op.Input("LearningRate");
-    if (rate != nullptr) return std::string(rate->name());
-  }
-  return "";
-}
 
 std::optional<double> ScalarIn(const Scope& scope, absl::string_view name) {
   const absl::StatusOr<const Tensor*> tensor = scope.Find(name);
@@ -41,8 +32,7 @@ RunReport::Metric MetricOf(absl::string_view name, double number, int64_t sample
 
 }  // namespace
 
-TrainingReport::TrainingReport(const Program& training)
-    : rate_variable_(FindRateVariable(training)) {}
+TrainingReport::TrainingReport(const Program& training) : rate_variable_(FindFirstRate(training)) {}
 
 void TrainingReport::Add(absl::string_view name, int64_t step, double number) {
   auto found = std::find_if(followed_.begin(), followed_.end(), [name](const Followed& followed) {

@@ -127,6 +127,14 @@ absl::StatusOr<std::string> FindFedRate(const Program& program) {
   return *fed.begin();
 }
 
+std::string FindFirstRate(const Program& program) {
+  for (const Op& op : program.ops()) {
+    const Argument* rate = (op.role() & kOptimize) != 0 ? op.Input("LearningRate") : nullptr;
+    if (rate != nullptr) return std::string(rate->name());
+  }
+  return "";
+}
+
 absl::Status SetRate(const std::string& variable, double rate, Scope* scope) {
   Scope::Value* const value = scope->FindOrNull(variable);
   Tensor* const tensor = value == nullptr ? nullptr : std::get_if<Tensor>(value);

@@ -58,6 +58,10 @@ class RateSchedule {
 // program has no optimizer, or computes its rate itself, or is fed several.
 absl::StatusOr<std::string> FindFedRate(const Program& program);
 
+// The variable that the program's first optimizer op reads as its rate, whoever computes it; "" if
+// there is none.
+std::string FindFirstRate(const Program& program);
+
 // Writes the rate into its variable. Error (kInvalidArgument): the scope does not hold one number
 // of FP32 or FP64 there.
 absl::Status SetRate(const std::string& variable, double rate, Scope* scope);

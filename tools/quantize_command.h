@@ -14,7 +14,7 @@
 #include "tools/command_line.h"
 #include "tools/sample_flags.h"
 #include "transpiler/quantize/network_cost.h"
-#include "transpiler/quantize/quantize.h"
+#include "transpiler/quantize/weight_methods.h"
 
 namespace fixpoint {
 

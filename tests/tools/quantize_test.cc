@@ -85,6 +85,15 @@ TEST_F(QuantizeTool, RefusesCodesOfMoreThanAByte) {
   EXPECT_THAT(FilesOf("out"), ElementsAre());
 }
 
+TEST_F(QuantizeTool, RefusesToQuantizeNothing) {
+  folder_.Write("config.textproto",
+                "rules { op_type: \"conv2d\" skip: true } rules { op_type: \"mul\" skip: true }\n");
+  const BinaryRun run = Run({"--config=config.textproto"});
+  EXPECT_EQ(run.exit_code, 4);
+  EXPECT_THAT(run.err, HasSubstr("net.txt: nothing is quantized, by this target"));
+  EXPECT_THAT(FilesOf("out"), ElementsAre());
+}
+
 // The network of the manual, with too few bits for its data.
 class QuantizeSearch : public QuantizeTool {
  protected:

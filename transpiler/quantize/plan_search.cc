@@ -8,6 +8,7 @@
 #include "proto/program/program.h"
 #include "transpiler/freeze/freeze.h"
 #include "transpiler/lower/lower.h"
+#include "transpiler/quantize/simulated_model.h"
 
 namespace fixpoint {
 
@@ -71,6 +72,8 @@ absl::StatusOr<double> PlanSearch::MeasureCost(Budget::Of what, const Levels& le
   };
   if (IsFloat(levels)) return cost(*network_.program, *network_.parameters);
   ASSIGN_OR_RETURN(const SimulatedModel simulated, SimulateWith(levels));
+  // Some ops are quantized only beside others that are.
+  if (simulated.plan.sites().empty()) return cost(*network_.program, *network_.parameters);
   FreezeOptions freeze;
   freeze.fetches = network_.outputs;
   ASSIGN_OR_RETURN(const FrozenModel portable,

@@ -23,9 +23,10 @@
 #include "transpiler/quantize/measurements.h"
 #include "transpiler/quantize/network_cost.h"
 #include "transpiler/quantize/output_noise.h"
-#include "transpiler/quantize/simulated_model.h"
 
 namespace fixpoint {
+
+struct SimulatedModel;  // simulated_model.h
 
 // Outputs are compared with those of the float network on so many samples, or fewer.
 inline constexpr int64_t kNoiseSamples = 64;

@@ -25,6 +25,8 @@
 #include "transpiler/quantize/parameter_faults.h"
 #include "transpiler/weights/correct_biases.h"
 #include "transpiler/weights/method_run.h"
+#include "transpiler/weights/round_weights.h"
+#include "transpiler/weights/smooth_activations.h"
 
 namespace fixpoint {
 namespace {
@@ -88,6 +90,11 @@ class Quantization {
     ASSIGN_OR_RETURN(network_.simulated,
                      Simulate(network_.prepared.program, network_.profile, network_.config,
                               options_.names, &network_.simulated_parameters));
+    if (network_.simulated.plan.sites().empty()) {
+      return In(network_.prepared.program,
+                absl::FailedPreconditionError(
+                    "nothing is quantized, by this target and configuration and within the bound"));
+    }
     Note(network_.simulated.notes);
     Note(NotesOnDeadChannels(network_.simulated.plan, network_.prepared.scope));
     RETURN_IF_ERROR(ChangeWeights());

@@ -25,8 +25,7 @@
 #include "transpiler/prepare/prepare.h"
 #include "transpiler/quantize/network_cost.h"
 #include "transpiler/quantize/quantized_network.h"
-#include "transpiler/weights/round_weights.h"
-#include "transpiler/weights/smooth_activations.h"
+#include "transpiler/quantize/weight_methods.h"
 
 namespace fixpoint {
 
@@ -38,15 +37,6 @@ struct QuantizeData {
   const SampleSet* samples = nullptr;   // on which ranges are found
   std::string name;                     // for readers of the profile
   const SampleSet* measured = nullptr;  // on which the metric is measured; null: on `samples`
-};
-
-// Methods that change parameters so that quantizing loses less (docs/weights.md), on samples; that
-// which needs none is PrepareOptions::equalize_weights.
-struct WeightMethods {
-  std::optional<SmoothOptions> smooth;   // of the float network, before ranges are found
-  std::optional<RoundOptions> rounding;  // learned, for the plan that was found
-  bool correct_biases = false;
-  int64_t samples = 1024;  // at least, in whole batches, if there are as many
 };
 
 struct QuantizeOptions {

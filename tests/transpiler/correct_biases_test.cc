@@ -100,7 +100,7 @@ TEST(CorrectBiases, NamesAMeanThatIsNoNumber) {
   const auto corrected = CorrectBiases(net.networks(), net.run(1));
   EXPECT_EQ(corrected.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(corrected.status().message(),
-            "program.txt: the mean of a channel of \"z\" is nan; want samples and parameters that "
+            "the mean of a channel of \"z\" is nan; want samples and parameters that "
             "give numbers");
 }
 

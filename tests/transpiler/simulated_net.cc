@@ -6,6 +6,7 @@
 
 #include "google/protobuf/text_format.h"
 #include "proto/config/range_profile.pb.h"
+#include "proto/program/program.h"
 #include "runtime/backends.h"
 #include "runtime/reference/interpreter.h"
 #include "tests/testing/parsed_program.h"
@@ -63,13 +64,13 @@ Tensor RandomNumbers(std::vector<int64_t> dims, uint32_t seed) {
 }
 
 SimulatedNet::SimulatedNet(const char* text, const std::string& config)
-    : network(ParsedProgram(text)),
-      parameters(RandomParameters(network)),
-      simulated(std::make_unique<Program>(network.Clone())),
-      simulated_parameters(RandomParameters(network)),
-      x(RandomSamples(network)) {
+    : network(std::make_unique<Program>(ParsedProgram(text))),
+      parameters(RandomParameters(*network)),
+      simulated(std::make_unique<Program>(network->Clone())),
+      simulated_parameters(RandomParameters(*network)),
+      x(RandomSamples(*network)) {
   RangeProfile profile;
-  const std::vector<std::string> names = ValuesOf(network);
+  const std::vector<std::string> names = ValuesOf(*network);
   const std::vector<Tensor> values = RunFloat(names);
   for (size_t i = 0; i < names.size(); ++i) {
     const auto elements = values[i].data<float>();
@@ -98,10 +99,12 @@ SimulatedNet::SimulatedNet(const char* text, const std::string& config)
   BatchOptions batch_options;
   batch_options.batch_size = 8;
   batch_options.shuffle = false;
-  absl::StatusOr<FedBatches> fed = FedBatches::Create(network, samples.get(), {}, batch_options);
+  absl::StatusOr<FedBatches> fed = FedBatches::Create(*network, samples.get(), {}, batch_options);
   CHECK(fed.ok()) << fed.status();
   batches = std::make_unique<FedBatches>(*std::move(fed));
 }
+
+SimulatedNet::~SimulatedNet() = default;
 
 MethodRun SimulatedNet::run(int threads) {
   MethodRun run;

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "proto/program/program.h"
+#include "proto/program/program_fwd.h"
 #include "runtime/data/array_samples.h"
 #include "runtime/scope.h"
 #include "runtime/tensor.h"
@@ -23,8 +23,9 @@ struct SimulatedNet {
   // Random parameters, 64 samples of `x`, and the ranges of all values in them. REQUIRES: `text` is
   // a program that Transpile quantizes with `config`, fed the variable "x" alone.
   SimulatedNet(const char* text, const std::string& config);
+  ~SimulatedNet();
 
-  NetworkPair networks() { return {network, &parameters, *simulated, &simulated_parameters}; }
+  NetworkPair networks() { return {*network, &parameters, *simulated, &simulated_parameters}; }
   // A run over all samples.
   MethodRun run(int threads);
 
@@ -32,13 +33,13 @@ struct SimulatedNet {
   static std::vector<Tensor> Run(const Program& program, Scope* scope, const Tensor& x,
                                  const std::vector<std::string>& fetches);
   std::vector<Tensor> RunFloat(const std::vector<std::string>& fetches) {
-    return Run(network, &parameters, x, fetches);
+    return Run(*network, &parameters, x, fetches);
   }
   std::vector<Tensor> RunSimulated(const std::vector<std::string>& fetches) {
     return Run(*simulated, &simulated_parameters, x, fetches);
   }
 
-  Program network;
+  std::unique_ptr<Program> network;
   Scope parameters;
   std::unique_ptr<Program> simulated;
   Scope simulated_parameters;

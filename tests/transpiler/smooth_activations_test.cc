@@ -73,7 +73,7 @@ TEST(SmoothActivations, DividesByTheFactorsOfTheFormula) {
   const std::vector<float> k = ValuesOf(net.parameters, "k");
   SmoothOptions options;
   options.alpha = 0.75;
-  const auto smoothed = SmoothActivations(net.network, &net.parameters, options, net.run(2));
+  const auto smoothed = SmoothActivations(*net.network, &net.parameters, options, net.run(2));
   ASSERT_TRUE(smoothed.ok()) << smoothed.status();
   ASSERT_EQ(smoothed->size(), 3);
   EXPECT_EQ((*smoothed)[0].variable, "n");
@@ -103,7 +103,7 @@ TEST(SmoothActivations, LeavesWhatTheNetworkComputes) {
   SimulatedNet net(kEncoder, kConfig);
   MakeOutlier(&net.parameters);
   const std::vector<Tensor> wanted = net.RunFloat({"out"});
-  ASSERT_TRUE(SmoothActivations(net.network, &net.parameters, {}, net.run(1)).ok());
+  ASSERT_TRUE(SmoothActivations(*net.network, &net.parameters, {}, net.run(1)).ok());
   const std::vector<Tensor> made = net.RunFloat({"out"});
   for (int64_t i = 0; i < made[0].size(); ++i) {
     const float number = wanted[0].data<float>()[i];
@@ -115,11 +115,11 @@ TEST(SmoothActivations, RefusesWhatIsNoShareOrNoNumber) {
   SimulatedNet net(kEncoder, kConfig);
   SmoothOptions options;
   options.alpha = 1.5;
-  const auto share = SmoothActivations(net.network, &net.parameters, options, net.run(1));
+  const auto share = SmoothActivations(*net.network, &net.parameters, options, net.run(1));
   EXPECT_EQ(share.status().message(), "alpha is 1.5; want a number from 0 to 1");
   std::get<Tensor>(*net.parameters.FindOrNull("h")).mutable_data<float>()[1] = NAN;
   const std::vector<float> given = ValuesOf(net.parameters, "q");
-  const auto number = SmoothActivations(net.network, &net.parameters, {}, net.run(1));
+  const auto number = SmoothActivations(*net.network, &net.parameters, {}, net.run(1));
   EXPECT_EQ(number.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(number.status().message()),
               ::testing::HasSubstr("\"n\" has a value that is not finite"));

@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "proto/base/status_macros.h"
-#include "proto/program/program.h"
+#include "proto/program/op.h"
 #include "transpiler/weights/sample_runs.h"
 #include "transpiler/weights/weight_layers.h"
 
@@ -68,7 +68,7 @@ absl::StatusOr<std::vector<std::vector<double>>> MeansOf(const Program& program,
     for (const double mean : results.back()) {
       if (std::isfinite(mean)) continue;
       return absl::InvalidArgumentError(
-          absl::StrCat(program.name(), ": the mean of a channel of \"", fetches[i], "\" is ", mean,
+          absl::StrCat("the mean of a channel of \"", fetches[i], "\" is ", mean,
                        "; want samples and parameters that give numbers"));
     }
   }

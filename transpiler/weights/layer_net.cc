@@ -76,6 +76,8 @@ LayerNet::LayerNet(const WeightLayer& layer, Program program)
       weight_(layer.weight->name()),
       program_(std::make_unique<Program>(std::move(program))) {}
 
+LayerNet::~LayerNet() = default;
+
 absl::StatusOr<std::unique_ptr<LayerNet>> LayerNet::Create(const Program& network,
                                                            const Scope& parameters,
                                                            const WeightLayer& layer) {

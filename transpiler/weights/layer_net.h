@@ -25,6 +25,7 @@ class LayerNet {
   static absl::StatusOr<std::unique_ptr<LayerNet>> Create(const Program& network,
                                                           const Scope& parameters,
                                                           const WeightLayer& layer);
+  ~LayerNet();
   LayerNet(const LayerNet&) = delete;
   LayerNet& operator=(const LayerNet&) = delete;
 

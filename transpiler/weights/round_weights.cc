@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "proto/base/status_macros.h"
-#include "proto/program/program.h"
+#include "proto/program/op.h"
 #include "runtime/random.h"
 #include "transpiler/freeze/site_codes.h"
 #include "transpiler/weights/layer_net.h"

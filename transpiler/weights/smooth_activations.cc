@@ -5,12 +5,13 @@
 #include <cstdint>
 #include <numeric>
 #include <utility>
-#include <variant>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "proto/base/status_macros.h"
-#include "proto/program/program.h"
+#include "proto/program/op.h"
+#include "transpiler/pipeline/edited_parameters.h"
+#include "transpiler/prepare/constants.h"
 #include "transpiler/prepare/scalable_channels.h"
 #include "transpiler/weights/sample_runs.h"
 
@@ -41,7 +42,7 @@ absl::StatusOr<std::vector<std::vector<double>>> LargestOfValues(
     for (const double magnitude : largest[i]) {
       if (std::isfinite(magnitude)) continue;
       return absl::InvalidArgumentError(
-          absl::StrCat(network.name(), ": \"", fetches[i],
+          absl::StrCat("\"", fetches[i],
                        "\" has a value that is not finite; want samples and parameters that give "
                        "numbers"));
     }
@@ -94,14 +95,8 @@ absl::StatusOr<std::vector<SmoothedValue>> SmoothActivations(const Program& netw
     return absl::InvalidArgumentError(
         absl::StrCat("alpha is ", options.alpha, "; want a number from 0 to 1"));
   }
-  const FindParameter find = [parameters](const Argument* read) -> const Tensor* {
-    if (read == nullptr || read->value() == nullptr || !read->variable()->persistable() ||
-        read->value()->origin() != Value::Origin::kEntry) {
-      return nullptr;
-    }
-    const Scope::Value* const value = parameters->FindOrNull(read->name());
-    return value != nullptr ? std::get_if<Tensor>(value) : nullptr;
-  };
+  const EditedParameters held(parameters);
+  const FindParameter find = [&held](const Argument* read) { return FindConstant(read, held); };
   const std::vector<ScalableChannels> values = FindScalableChannels(network, find);
   std::vector<SmoothedValue> smoothed;
   if (values.empty()) return smoothed;

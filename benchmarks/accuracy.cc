@@ -107,8 +107,8 @@ absl::StatusOr<AccuracyCommand> ParseArguments(const std::string& network, int a
 
 }  // namespace
 
-Network BuildFloatNetwork(const AccuracyTask& task) {
-  return BuildNetwork(task.network, kBatch, Training::kAdam);
+Network BuildFloatNetwork(const std::string& name) {
+  return BuildNetwork(name, kBatch, Training::kAdam);
 }
 
 Scope TrainInFloat(const Network& network, const AccuracyTask& task, uint64_t seed) {
@@ -120,7 +120,11 @@ Scope TrainInFloat(const Network& network, const AccuracyTask& task, uint64_t se
 double AccuracyOf(const Network& network, const AccuracyTask& task, Scope* scope) {
   const auto test = MakeTestProgram(network.main);
   CHECK(test.ok()) << test.status();
-  auto evaluator = Evaluator::Create(*test, scope, &task.test, OptionsOf(*test, 0));
+  return AccuracyOf(*test, task, scope);
+}
+
+double AccuracyOf(const Program& program, const AccuracyTask& task, Scope* scope) {
+  auto evaluator = Evaluator::Create(program, scope, &task.test, OptionsOf(program, 0));
   CHECK(evaluator.ok()) << evaluator.status();
   const auto evaluation = evaluator->Run();
   CHECK(evaluation.ok()) << evaluation.status();
@@ -129,7 +133,7 @@ double AccuracyOf(const Network& network, const AccuracyTask& task, Scope* scope
 
 double QuantizedAccuracy(const QuantizedRow& row, const Scope& trained, const AccuracyTask& task,
                          uint64_t seed) {
-  Network network = BuildFloatNetwork(task);
+  Network network = BuildFloatNetwork(task.network);
   TranspileOptions options;
   CHECK(google::protobuf::TextFormat::ParseFromString(row.config, &options.config)) << row.name;
   options.startup = &network.startup;

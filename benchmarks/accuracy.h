@@ -27,12 +27,14 @@ struct AccuracyTask {
   int epochs = 6;         // with quantizers, from half of it on
 };
 
-// The network of the task, in float.
-Network BuildFloatNetwork(const AccuracyTask& task);
+// The network of that name, in float.
+Network BuildFloatNetwork(const std::string& name);
 // Its variables after training.
 Scope TrainInFloat(const Network& network, const AccuracyTask& task, uint64_t seed);
 // In test mode, in percent.
 double AccuracyOf(const Network& network, const AccuracyTask& task, Scope* scope);
+// The same for a program of inference.
+double AccuracyOf(const Program& program, const AccuracyTask& task, Scope* scope);
 
 struct QuantizedRow {
   const char* name;

@@ -77,7 +77,7 @@ void SpreadChannels(const Program& program, Scope* scope) {
 }
 
 void Run(const AccuracyCommand& command) {
-  const Network network = BuildFloatNetwork(command.task);
+  const Network network = BuildFloatNetwork(command.task.network);
   AccuracyTable table;
   for (int seed = 1; seed <= command.seeds; ++seed) {
     Scope scope = TrainInFloat(network, command.task, seed);

@@ -47,7 +47,7 @@ constexpr QuantizedRow kRows[] = {
 };
 
 void Run(const AccuracyCommand& command) {
-  const Network network = BuildFloatNetwork(command.task);
+  const Network network = BuildFloatNetwork(command.task.network);
   AccuracyTable table;
   for (int seed = 1; seed <= command.seeds; ++seed) {
     Scope scope = TrainInFloat(network, command.task, seed);

@@ -163,6 +163,11 @@ std::string IntegerSharesSection(const std::vector<IntegerShare>& shares) {
       "between the first and the last product, without those that quantize and dequantize; *float*"
       "\nsays why the others are not, by [reason code](lists/reason_codes.md). *runs*: whether "
       "`infer` runs the result, or which ops\nit does not know.\n\n"
+      "What classifies, recognises or encodes and has less than 95 % there keeps in float: layer "
+      "norms and softmax, which divide\nby what they sum up; sums of an encoder's residual stream, "
+      "which the layer norms read as floats, and what moves that\nstream; a batch norm after a "
+      "pooling, with the maxima and the relu whose floats it reads; and what reads the results of "
+      "a\nnetwork, where nothing is quantized any more.\n\n"
       "| program | on integers | float | runs |\n|---|--:|---|---|\n");
   for (const IntegerShare& share : shares) {
     if (!share.left_alone.empty()) {

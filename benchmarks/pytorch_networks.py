@@ -1,4 +1,5 @@
-"""The networks of benchmarks/networks.h in PyTorch."""
+"""The networks of benchmarks/networks.h in PyTorch. Modules are made in the order of their layers
+there, so that parameters can be copied by number."""
 
 import torch
 from torch import nn
@@ -50,6 +51,58 @@ def mobilenet_v1():
                    *_convolution_norm(channels, filters, 1, 1), nn.ReLU()]
         channels = filters
     return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(1024, 1000))
+
+
+def small_separable():
+    layers = [*_convolution_norm(1, 16, 3, 2), nn.ReLU()]
+    channels = 16
+    for filters, stride in ((32, 1), (64, 2), (64, 1)):
+        layers += [*_convolution_norm(channels, channels, 3, stride, channels), nn.ReLU(),
+                   *_convolution_norm(channels, filters, 1, 1), nn.ReLU()]
+        channels = filters
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10))
+
+
+class _EncoderBlock(nn.Module):
+    _HEADS = 4
+
+    def __init__(self, width, activation):
+        super().__init__()
+        self.queries, self.keys, self.values, self.attended = (nn.Linear(width, width)
+                                                               for _ in range(4))
+        self.attention_norm = nn.LayerNorm(width)
+        self.inner = nn.Sequential(nn.Linear(width, 4 * width), activation,
+                                   nn.Linear(4 * width, width))
+        self.inner_norm = nn.LayerNorm(width)
+
+    def forward(self, x):
+        count, tokens, width = x.shape
+        size = width // self._HEADS
+        queries, keys, values = (
+            of(x).reshape(count, tokens, self._HEADS, size).transpose(1, 2)
+            for of in (self.queries, self.keys, self.values))
+        scores = torch.softmax(queries @ keys.transpose(2, 3) * size**-0.5, -1)
+        joined = (scores @ values).transpose(1, 2).reshape(count, tokens, width)
+        x = self.attention_norm(x + self.attended(joined))
+        return self.inner_norm(x + self.inner(x))
+
+
+class _Encoder(nn.Module):
+
+    def __init__(self, width):
+        super().__init__()
+        self.patches = nn.Conv2d(1, width, 7, stride=7)
+        self.norm = nn.LayerNorm(width)
+        self.blocks = nn.Sequential(_EncoderBlock(width, nn.ReLU()), _EncoderBlock(width, nn.GELU()))
+        self.classes = nn.Linear(16 * width, 10)
+
+    def forward(self, x):
+        tokens = self.norm(self.patches(x).flatten(2).transpose(1, 2))
+        return self.classes(self.blocks(tokens).flatten(1))
+
+
+def encoder():
+    return _Encoder(32)
 
 
 class _Bottleneck(nn.Module):

@@ -1,6 +1,8 @@
 // Writes a network's training program, NAME.train.pb, and its startup program, NAME.startup.pb:
 //
 //   write_training FOLDER NETWORK
+//
+// ResNet-20 is trained by Nesterov's momentum, the others by Adam.
 
 #include <glog/logging.h>
 
@@ -12,18 +14,26 @@
 #include "proto/file/program_file.h"
 #include "proto/program/program.h"
 
+namespace fixpoint {
+namespace {
+
+void Write(const Program& program, const std::string& path) {
+  const absl::Status status = SaveProgram(program.Proto(), ProgramFormat::kBinary, path);
+  CHECK(status.ok()) << status;
+}
+
+}  // namespace
+}  // namespace fixpoint
+
 int main(int argc, char** argv) {
   google::InitGoogleLogging(argv[0]);
   CHECK_EQ(argc, 3) << "want FOLDER NETWORK";
   const std::string network = argv[2];
-  const fixpoint::Network built =
-      fixpoint::BuildNetwork(network, /*batch=*/128, fixpoint::Training::kNesterov);
-  const std::string base = absl::StrCat(argv[1], "/", network);
-  const absl::Status main_status = fixpoint::SaveProgram(
-      built.main.Proto(), fixpoint::ProgramFormat::kBinary, absl::StrCat(base, ".train.pb"));
-  CHECK(main_status.ok()) << main_status;
-  const absl::Status startup_status = fixpoint::SaveProgram(
-      built.startup.Proto(), fixpoint::ProgramFormat::kBinary, absl::StrCat(base, ".startup.pb"));
-  CHECK(startup_status.ok()) << startup_status;
+  const fixpoint::Training training =
+      network == "resnet20" ? fixpoint::Training::kNesterov : fixpoint::Training::kAdam;
+  const fixpoint::Network built = fixpoint::BuildNetwork(network, /*batch=*/128, training);
+  const std::string path = absl::StrCat(argv[1], "/", network);
+  fixpoint::Write(built.main, absl::StrCat(path, ".train.pb"));
+  fixpoint::Write(built.startup, absl::StrCat(path, ".startup.pb"));
   return 0;
 }

@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "tools/json.h"
+#include "transpiler/quantize/network_report.h"
 #include "transpiler/report/run_report.h"
 
 namespace fixpoint {
@@ -164,14 +165,7 @@ void AddComparison(const std::string& program, const std::string& other,
   const auto writers = WritersIn(report);
   for (const ComparedVariable& variable : comparison.variables()) {
     const auto writer = writers.find(variable.name);
-    if (writer == writers.end()) continue;
-    RunReport::Op& op = *writer->second;
-    op.set_signal_to_noise(variable.SignalToNoise());
-    RunReport::Difference& difference = *op.mutable_difference();
-    difference.set_elements(variable.elements);
-    difference.set_different(variable.different);
-    difference.set_largest(variable.largest);
-    difference.set_in_steps(variable.unit == DifferenceUnit::kSteps);
+    if (writer != writers.end()) AddDifference(variable, writer->second);
   }
   for (const WhyLeftOut why : kReasonsLeftOut) {
     const size_t count = NamesLeftOut(comparison.left_out(), why).size();

@@ -6,7 +6,7 @@
 namespace fixpoint {
 
 // From here on the first SIGINT or SIGTERM only says that the work is to end; a second one ends the
-// process at once.
+// process at once. A signal that the process was started to ignore stays ignored.
 void DeferInterruption();
 
 // Whether one has come.

@@ -34,13 +34,13 @@ DEFINE_string(eval_data, "",
               "What to measure on, named as --data; by default its test images, if it has some, or "
               "else the same samples.");
 
-DEFINE_bool(
-    times, true,
-    "Say how long a run is expected to take, for which this machine's kernels are measured; "
-    "without, the same run writes the same bytes.");
-DEFINE_double(max_drop, 0,
-              "By how much --metric may be worse than in float, in its own units: layers are left "
-              "in float until it is not.");
+DEFINE_bool(times, true,
+            "Report how long a run is expected to take, for which kernels are measured. With "
+            "--notimes the same run writes the same bytes on any machine.");
+DEFINE_double(
+    max_drop, 0,
+    "By how much --metric may be worse than in float, in its own units (accuracy: percent): "
+    "layers get more bits, or stay in float, until it is not.");
 DEFINE_string(budget, "",
               "What the result may take, in bytes of parameters or expected time of a run: 4MB, "
               "300KB, 2ms. As many layers stay in float as that allows.");

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -23,6 +24,7 @@
 #include "tools/network_ends.h"
 #include "tools/outputs.h"
 #include "tools/progress_line.h"
+#include "tools/staged_report.h"
 #include "transpiler/quantize/network_cost.h"
 #include "transpiler/quantize/quantize.h"
 #include "transpiler/report/account.h"
@@ -30,6 +32,11 @@
 
 namespace fixpoint {
 namespace {
+
+// Where a run saves what it has measured.
+std::string StateOf(const std::string& output) {
+  return absl::StrCat(absl::StripSuffix(output, "/"), ".partial");
+}
 
 // A usage error if the output is no folder that can be written beside the inputs.
 absl::Status CheckOutput(const QuantizeCommand& command, const Program& program) {
@@ -42,7 +49,8 @@ absl::Status CheckOutput(const QuantizeCommand& command, const Program& program)
   }
   for (const std::string& path : FilesOf(command.from.data)) inputs.push_back(path);
   Outputs outputs(std::move(inputs));
-  return outputs.Claim(command.from.output);
+  RETURN_IF_ERROR(outputs.Claim(command.from.output));
+  return outputs.Claim(StateOf(command.from.output));
 }
 
 // The samples to measure on, where they are not those for ranges.
@@ -139,13 +147,12 @@ std::string CostsText(const QuantizedNetwork& network) {
 }
 
 // What a report says of the command line. Files are named without their folders.
-void Describe(const QuantizeCommand& command, RunReport* report) {
+void Describe(const QuantizeCommand& command, const std::optional<FoundPlan>& found,
+              RunReport* report) {
   report->set_tool("quantize");
-  report->set_program(std::filesystem::path(command.from.program).filename().string());
-  const auto set = [report](const char* name, std::string value) {
-    RunReport::Setting& setting = *report->add_settings();
-    setting.set_name(name);
-    setting.set_value(std::move(value));
+  report->set_program(NameInReport(command.from.program));
+  const auto set = [report](const char* name, const std::string& value) {
+    AddSetting(name, value, report);
   };
   set("samples", absl::StrCat(command.from.samples));
   set("seed", absl::StrCat(command.from.seed));
@@ -155,11 +162,9 @@ void Describe(const QuantizeCommand& command, RunReport* report) {
   if (command.weights.correct_biases) set("correct_biases", "yes");
   if (command.max_drop) set("max_drop", absl::StrCat(*command.max_drop));
   if (command.budget) set("budget", CostText(command.budget->of, command.budget->most));
-}
-
-// Where a run saves what it has measured.
-std::string StateOf(const std::string& output) {
-  return absl::StrCat(absl::StripSuffix(output, "/"), ".partial");
+  if (found && !found->holds) {
+    report->add_notes("No plan holds the bound that was asked for; this is the best one.");
+  }
 }
 
 }  // namespace
@@ -170,6 +175,12 @@ absl::StatusOr<ExitCode> RunQuantizeCommand(const QuantizeCommand& command) {
   ASSIGN_OR_RETURN(const NamedProgram named, LoadNamedProgram(command.from.program));
   const Program& program = named.program;
   RETURN_IF_ERROR(CheckOutput(command, program));
+  const std::string state = StateOf(command.from.output);
+  if (!command.from.resume && std::filesystem::exists(state)) {
+    return UsageError(absl::StrCat("--output=", command.from.output, ": ", state,
+                                   " has what a run that was interrupted has measured; go on with "
+                                   "it (--resume), or remove it"));
+  }
   RETURN_IF_ERROR(CheckEndsAreDeclared(program, command.from.program));
   ASSIGN_OR_RETURN(const Scope parameters,
                    LoadScope(program, command.from.program, "params", command.from.params));
@@ -193,7 +204,7 @@ absl::StatusOr<ExitCode> RunQuantizeCommand(const QuantizeCommand& command) {
   options.with_times = command.with_times;
   options.max_drop = command.max_drop;
   options.budget = command.budget;
-  options.state_folder = StateOf(command.from.output);
+  options.state_folder = state;
   options.resume = command.from.resume;
   ProgressLine progress = ProgressLine::OnStandardError();
   options.progress = [&progress](const char* what, int64_t done, int64_t of) {
@@ -202,11 +213,16 @@ absl::StatusOr<ExitCode> RunQuantizeCommand(const QuantizeCommand& command) {
                   : done > 0 ? absl::StrCat(what, " ", done)
                              : std::string(what));
   };
-  ASSIGN_OR_RETURN(QuantizedNetwork network,
-                   Quantize(program, parameters,
-                            {samples.get(), command.from.data_name, measured.get()}, options));
+  absl::StatusOr<QuantizedNetwork> quantized = Quantize(
+      program, parameters, {samples.get(), command.from.data_name, measured.get()}, options);
   progress.Clear();
-  Describe(command, &network.report);
+  if (!quantized.ok()) {
+    // What was asked for cannot be done, so that there is nothing to go on with.
+    if (!absl::IsUnavailable(quantized.status())) RemoveQuantizeState(state);
+    return quantized.status();
+  }
+  QuantizedNetwork& network = *quantized;
+  Describe(command, network.found, &network.report);
   RETURN_IF_ERROR(WriteQuantizedNetwork(network, command.from.output));
   RemoveQuantizeState(options.state_folder);
   WriteNotes(command.from.program, network.notes);

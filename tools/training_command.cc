@@ -209,7 +209,13 @@ class TrainingRun {
               ? absl::StrCat(command_.learning_rate_text, " over ", steps_, " steps")
               : command_.learning_rate_text);
     }
-    if (command_.keep_best) state_.set_keep_best(command_.keep_best_text);
+    if (command_.keep_best) {
+      state_.set_keep_best(command_.keep_best_text);
+      ASSIGN_OR_RETURN(const uint64_t eval_checksum, test_set_->Checksum());
+      state_.set_eval_data_checksum(eval_checksum);
+      state_.set_eval_program_checksum(ChecksumOf(evaluation_));
+      state_.set_save(command_.save);
+    }
     state_.set_backend(std::string(BackendName(command_.backend)));
     state_.set_threads(command_.backend_options.threads);
     return absl::OkStatus();
@@ -259,6 +265,7 @@ class TrainingRun {
 
   // The parameters of the best evaluation so far are in the folder of --save.
   absl::Status ContinueWithBest(const Checkpoint& checkpoint) {
+    state_.set_evaluations_since_best(checkpoint.state.evaluations_since_best());
     if (!checkpoint.state.has_best_step()) return absl::OkStatus();
     if (!std::filesystem::is_directory(command_.save)) {
       return UsageError(absl::StrCat("--save=", command_.save, ": ", checkpoint.path,
@@ -268,7 +275,6 @@ class TrainingRun {
     }
     state_.set_best_step(checkpoint.state.best_step());
     state_.set_best_value(checkpoint.state.best_value());
-    state_.set_evaluations_since_best(checkpoint.state.evaluations_since_best());
     return absl::OkStatus();
   }
 
@@ -278,7 +284,8 @@ class TrainingRun {
       RETURN_IF_ERROR(Tell(absl::StrCat("all ", steps_, advice)));
     }
     DeferInterruption();
-    while (trainer_->step() < steps_ && !HasStoppedImproving() && !IsInterrupted()) {
+    bool ends = trainer_->step() >= steps_ || HasStoppedImproving();
+    while (!ends) {
       const bool is_last = trainer_->step() + 1 == steps_;
       absl::StatusOr<BatchResult> result =
           trainer_->Step(is_last ? command_.dump : std::vector<std::string>());
@@ -290,20 +297,24 @@ class TrainingRun {
       RETURN_IF_ERROR(log_.TellOfStep(trainer_->step(), *result, RateOfLastStep()));
       if (report_) report_->AddStep(trainer_->step(), *result, RateOfLastStep(), scope_);
       if (evaluator_ && IsDue(command_.eval_every, is_last)) RETURN_IF_ERROR(EvaluateNow());
-      const bool ends = is_last || HasStoppedImproving() || IsInterrupted();
-      if (checkpoints_ && IsDue(command_.checkpoint_every, ends))
+      ends = is_last || HasStoppedImproving() || IsInterrupted();
+      if (checkpoints_ && IsDue(command_.checkpoint_every, ends)) {
         RETURN_IF_ERROR(WriteCheckpoint());
+      }
       for (size_t i = 0; i < result->fetched.size(); ++i) {
         dumped_.Set(command_.dump[i], std::move(result->fetched[i]));
       }
     }
     if (trainer_->step() == steps_) return absl::OkStatus();
-    return Tell(HasStoppedImproving()
-                    ? absl::StrCat("ended after step ", trainer_->step(), ": ",
-                                   state_.evaluations_since_best(),
-                                   " evaluations were not better than that of step ",
-                                   state_.best_step(), "\n")
-                    : absl::StrCat("interrupted after step ", trainer_->step(), "\n"));
+    if (!HasStoppedImproving()) {
+      return Tell(absl::StrCat("interrupted after step ", trainer_->step(), "\n"));
+    }
+    return Tell(absl::StrCat(
+        "ended after step ", trainer_->step(), ": ", state_.evaluations_since_best(),
+        state_.has_best_step()
+            ? absl::StrCat(" evaluations were not better than that of step ", state_.best_step())
+            : std::string(" evaluations gave no finite number"),
+        "\n"));
   }
 
   bool IsDue(int64_t every, bool is_last) const {

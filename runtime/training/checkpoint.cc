@@ -112,6 +112,17 @@ absl::Status CheckIsOfRun(const Checkpoint& checkpoint, const TrainingState& run
     };
     return refuse("the best kept by", kept(state), kept(run));
   }
+  if (state.eval_data_checksum() != run.eval_data_checksum()) {
+    return refuse("other data to evaluate on,", state.eval_data_checksum(),
+                  run.eval_data_checksum());
+  }
+  if (state.eval_program_checksum() != run.eval_program_checksum()) {
+    return refuse("another program to evaluate,", state.eval_program_checksum(),
+                  run.eval_program_checksum());
+  }
+  if (state.save() != run.save()) {
+    return refuse("its best parameters in", state.save(), run.save());
+  }
   // Another backend or number of threads gives other bits.
   if (state.backend() != run.backend()) return refuse("backend", state.backend(), run.backend());
   if (state.threads() != run.threads()) return refuse("threads", state.threads(), run.threads());

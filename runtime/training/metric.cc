@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -50,6 +52,10 @@ absl::Status Metric::CheckIsThere(const Program& program, const NetworkVariables
       break;
   }
   if (program.Find(program.block(0), name_) != nullptr) return absl::OkStatus();
+  if (name_ == "accuracy" || name_ == "loss") {
+    return absl::InvalidArgumentError(absl::StrCat("the metric \"-", name_, "\": which way ", name_,
+                                                   " is better is known; want \"", name_, "\""));
+  }
   std::vector<std::string> names = {"accuracy", "loss"};
   for (const Variable* variable : program.block(0).variables()) names.push_back(variable->name());
   return absl::InvalidArgumentError(absl::StrCat(
@@ -78,17 +84,22 @@ std::optional<double> Metric::In(const Evaluation& evaluation) const {
   return value && std::isfinite(*value) ? value : std::nullopt;
 }
 
-absl::StatusOr<double> Metric::Measure(const Program& program, Scope* scope, const SampleSet& set,
-                                       BatchRunOptions options) const {
+absl::StatusOr<double> Metric::MeasureOrWorst(const Program& program, Scope* scope,
+                                              const SampleSet& set, BatchRunOptions options) const {
   options.variables.metrics.clear();
   if (is_variable()) options.variables.metrics.push_back(name_);
   ASSIGN_OR_RETURN(Evaluator evaluator, Evaluator::Create(program, scope, &set, options));
   ASSIGN_OR_RETURN(const Evaluation evaluation, evaluator.Run());
-  const std::optional<double> value = ValueIn(evaluation);
-  if (value && std::isfinite(*value)) return *value;
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  return In(evaluation).value_or(less_is_better_ ? kInfinity : -kInfinity);
+}
+
+absl::StatusOr<double> Metric::Measure(const Program& program, Scope* scope, const SampleSet& set,
+                                       BatchRunOptions options) const {
+  ASSIGN_OR_RETURN(const double value, MeasureOrWorst(program, scope, set, std::move(options)));
+  if (std::isfinite(value)) return value;
   return absl::InvalidArgumentError(
-      absl::StrCat("the metric ", name_, value ? absl::StrCat(" is ", *value) : " was not measured",
-                   "; want a finite number"));
+      absl::StrCat("the metric ", name_, " is not a finite number; want one"));
 }
 
 }  // namespace fixpoint

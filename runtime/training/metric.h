@@ -41,8 +41,11 @@ class Metric {
   // that name.
   absl::Status CheckIsThere(const Program& program, const NetworkVariables& variables,
                             const SampleSet& set) const;
-  // What a program reaches on all samples of a set. Errors: those of Evaluator; kInvalidArgument:
-  // the metric is not finite.
+  // What a program reaches on all samples of a set; infinity, or minus that, for the worst there is
+  // if that is not a finite number. Errors: those of Evaluator.
+  absl::StatusOr<double> MeasureOrWorst(const Program& program, Scope* scope, const SampleSet& set,
+                                        BatchRunOptions options) const;
+  // The same. Error (kInvalidArgument): the metric is not finite.
   absl::StatusOr<double> Measure(const Program& program, Scope* scope, const SampleSet& set,
                                  BatchRunOptions options) const;
 

@@ -166,6 +166,14 @@ TEST_F(QuantizeSearch, RefusesBoundsThatAreNone) {
   EXPECT_THAT(FilesOf("out"), ElementsAre());
 }
 
+TEST_F(QuantizeSearch, WhatWasMeasuredIsNotThrownAwayUnasked) {
+  folder_.Write("out.partial/measurements.textproto", "");
+  const BinaryRun run = Search({"--budget=10KB"});
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_THAT(run.err, HasSubstr("out.partial has what a run that was interrupted has measured; go "
+                                 "on with it (--resume), or remove it"));
+}
+
 TEST_F(QuantizeSearch, GoesOnAfterItWasKilled) {
   const std::vector<std::string> flags = {"--metric=accuracy", "--max_drop=2.5",
                                           "--config=few.textproto", "--resume"};

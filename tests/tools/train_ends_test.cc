@@ -101,6 +101,11 @@ TEST_F(Train, TheBestParametersAreKeptAndTheRunEndsWhenNoneAreBetter) {
   EXPECT_EQ(folder_.Read("best/fc_0.w_0"), folder_.Read("five/fc_0.w_0"));
 
   best.push_back("--resume");
+  std::vector<std::string> elsewhere = best;
+  elsewhere.push_back("--eval_data=digits:50");
+  const BinaryRun other = Run(elsewhere);
+  EXPECT_EQ(other.exit_code, 3);
+  EXPECT_THAT(other.err, HasSubstr("belongs to a run with other data to evaluate on, "));
   const BinaryRun again = Run(best);
   EXPECT_EQ(again.exit_code, 0) << again.err;
   EXPECT_THAT(again.out,
@@ -116,6 +121,9 @@ TEST_F(Train, WhatIsBetterHasToBeNamedAndMeasured) {
   EXPECT_EQ(unknown.exit_code, 3);
   EXPECT_THAT(unknown.err,
               HasSubstr("mlp.txt: the metric \"mean_0\" is no variable of the program"));
+  const BinaryRun signed_loss = Run({"--keep_best=-loss", "--save=p"});
+  EXPECT_EQ(signed_loss.exit_code, 3);
+  EXPECT_THAT(signed_loss.err, HasSubstr("which way loss is better is known; want \"loss\""));
   const BinaryRun unsaved = Run({"--keep_best=loss"});
   EXPECT_EQ(unsaved.exit_code, 2);
   EXPECT_THAT(unsaved.err, HasSubstr("--keep_best needs a folder for the parameters: --save="));

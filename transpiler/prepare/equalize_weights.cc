@@ -37,6 +37,9 @@ namespace {
 
 // Factors closer to 1 than this change nothing that matters, and so end the repetition.
 constexpr double kLeastChange = 1e-4;
+// A channel with less than this share of the largest weight is as good as dead: its factor would
+// make the bias of the channel the range of all of them.
+constexpr double kLeastShare = 1e-6;
 // Long chains take tens.
 constexpr int kMostRepetitions = 200;
 
@@ -49,12 +52,16 @@ double Equalize(const ScalableChannels& between, ScaledParameters* parameters) {
     const std::vector<double> of_weight = parameters->LargestOfChannels(weight, between.channels);
     for (int64_t c = 0; c < between.channels; ++c) second[c] = std::max(second[c], of_weight[c]);
   }
+  const double largest_of_first = *std::max_element(first.begin(), first.end());
+  const double largest_of_second = *std::max_element(second.begin(), second.end());
   double farthest = 0;
   std::vector<double> factors(between.channels, 1);
   std::vector<double> inverses(between.channels, 1);
   for (int64_t c = 0; c < between.channels; ++c) {
+    const bool is_dead = !(first[c] > kLeastShare * largest_of_first) ||
+                         !(second[c] > kLeastShare * largest_of_second);
     const double factor = std::sqrt(first[c] / second[c]);
-    if (!(factor > 0) || !std::isfinite(factor)) continue;
+    if (is_dead || !std::isfinite(factor)) continue;
     factors[c] = factor;
     inverses[c] = 1 / factor;
     farthest = std::max({farthest, std::abs(factors[c] - 1), std::abs(inverses[c] - 1)});

@@ -146,13 +146,14 @@ class Finder {
     const Argument* const addend = reader->Input(sum.y);
     const Tensor* const bias = OwnParameter(addend);
     const Argument* const x = reader->Input(sum.x);
+    const Argument* const output = reader->Output(sum.output);
     if (!attributes || bias == nullptr || x == nullptr || x->value() != found->value ||
-        bias->size() != found->channels ||
+        output == nullptr || output->value() == nullptr || bias->size() != found->channels ||
         !IsOfChannels(bias->dims(), attributes->Int(sum.axis), dims, found->channel_axis)) {
       return;
     }
     found->divided.push_back({addend});
-    found->value = reader->Output(sum.output)->value();
+    found->value = output->value();
   }
 
   // Goes on as long as the only reader scales with its argument.
@@ -162,7 +163,7 @@ class Finder {
       const Argument* const x = reader != nullptr ? reader->Input("X") : nullptr;
       const Argument* const output = reader != nullptr ? reader->Output("Out") : nullptr;
       if (x == nullptr || x->value() != found->value || output == nullptr ||
-          !ScalesWithArgument(*reader, found->channel_axis)) {
+          output->value() == nullptr || !ScalesWithArgument(*reader, found->channel_axis)) {
         return;
       }
       found->value = output->value();

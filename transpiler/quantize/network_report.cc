@@ -29,14 +29,7 @@ void AddForm(const char* name, const NetworkCost& cost, RunReport* report) {
 void AddNoise(absl::Span<const ComparedVariable> noise, const ReportOps& ops) {
   for (const ComparedVariable& variable : noise) {
     const auto found = ops.find(variable.name);
-    if (found == ops.end()) continue;
-    RunReport::Op& op = *found->second;
-    op.set_signal_to_noise(variable.SignalToNoise());
-    RunReport::Difference& difference = *op.mutable_difference();
-    difference.set_elements(variable.elements);
-    difference.set_different(variable.different);
-    difference.set_largest(variable.largest);
-    difference.set_in_steps(variable.unit == DifferenceUnit::kSteps);
+    if (found != ops.end()) AddDifference(variable, found->second);
   }
 }
 
@@ -95,6 +88,15 @@ absl::StatusOr<RunReport> ReportOf(const ReportedNetwork& network) {
   AddParameterBytes(network, ops);
   report.set_target(network.plan.target());
   return report;
+}
+
+void AddDifference(const ComparedVariable& variable, RunReport::Op* op) {
+  op->set_signal_to_noise(variable.SignalToNoise());
+  RunReport::Difference& difference = *op->mutable_difference();
+  difference.set_elements(variable.elements);
+  difference.set_different(variable.different);
+  difference.set_largest(variable.largest);
+  difference.set_in_steps(variable.unit == DifferenceUnit::kSteps);
 }
 
 }  // namespace fixpoint

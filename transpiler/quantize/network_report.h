@@ -35,6 +35,9 @@ struct ReportedNetwork {
 // AddProfile.
 absl::StatusOr<RunReport> ReportOf(const ReportedNetwork& network);
 
+// How far what an op writes is from what it writes in the other program.
+void AddDifference(const ComparedVariable& variable, RunReport::Op* op);
+
 }  // namespace fixpoint
 
 #endif  // FIXPOINT_TRANSPILER_QUANTIZE_NETWORK_REPORT_H_

@@ -47,7 +47,8 @@ absl::StatusOr<double> PlanSearch::MeasureMetric(const Metric& metric, const Lev
     return metric.Measure(*network_.program, network_.parameters, *network_.measured, network_.run);
   }
   ASSIGN_OR_RETURN(const SimulatedModel simulated, SimulateWith(levels));
-  return metric.Measure(simulated.program, network_.parameters, *network_.measured, network_.run);
+  return metric.MeasureOrWorst(simulated.program, network_.parameters, *network_.measured,
+                               network_.run);
 }
 
 absl::StatusOr<double> PlanSearch::MeasureNoise(const Levels& levels) {

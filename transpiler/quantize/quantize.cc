@@ -10,7 +10,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "ops/quantizer_table.h"
 #include "proto/base/status_macros.h"
 #include "proto/file/atomic_file.h"
 #include "proto/file/text_message.h"
@@ -20,6 +22,7 @@
 #include "runtime/data/batcher.h"
 #include "runtime/training/batch_runner.h"
 #include "runtime/training/fed_batches.h"
+#include "transpiler/plan/target.h"
 #include "transpiler/quantize/measurements.h"
 #include "transpiler/quantize/network_report.h"
 #include "transpiler/quantize/parameter_faults.h"
@@ -233,13 +236,15 @@ class Quantization {
   absl::StatusOr<std::string> RunInWords() const {
     const RangeProfile& profile = network_.profile;
     ASSIGN_OR_RETURN(const uint64_t measured, measured_->Checksum());
+    ASSIGN_OR_RETURN(const Target target, LoadTarget(network_.config.target(), QuantizerTable()));
     return absl::StrFormat(
-        "program %x, parameters %x, samples %x (%d of seed %d), metric %s on %x, batches of %d, "
-        "configuration {%s}",
+        "program %x, parameters %x, samples %x (%d of seed %d), images %s, labels %s, loss %s, "
+        "scores %s, outputs %s, metric %s on %x, batches of %d, configuration {%s}, target {%s}",
         profile.program_hash(), profile.parameters_hash(), profile.samples(0).data_hash(),
-        profile.samples(0).ids_size(), options_.seed,
+        profile.samples(0).ids_size(), options_.seed, variables_.images, variables_.labels,
+        variables_.loss, variables_.scores, absl::StrJoin(network_.outputs, " "),
         options_.metric ? options_.metric->name() : "none", measured, options_.batch_size,
-        network_.config.ShortDebugString());
+        network_.config.ShortDebugString(), target.ShortDebugString());
   }
 
   absl::Status Search() {

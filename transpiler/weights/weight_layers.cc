@@ -98,6 +98,7 @@ class Finder {
     layer.simulated_activation = std::string(read->name());
     layer.ops = {&op};
     const Dims dims = DeclaredDims(*layer.result);
+    if (dims.size() < 2) return std::nullopt;
     layer.channel_axis = trait->ChannelAxis(*attributes, static_cast<int>(dims.size()));
     if (own->residual != nullptr) return layer;
     if (own->bias != nullptr) {

@@ -132,6 +132,13 @@ void WriteNothing(const std::string& title, Html* html) {
   html->Element("td", "\xe2\x80\x93", {{"class", "none"}, {"data-title", title}});
 }
 
+// As JavaScript reads numbers; "" sorts as what is not there.
+std::string SortKey(double number) {
+  if (std::isnan(number)) return "";
+  if (std::isinf(number)) return number > 0 ? "Infinity" : "-Infinity";
+  return absl::StrFormat("%.9g", number);
+}
+
 void WriteCell(const Column& column, const Op* op, Html* html) {
   const std::string text = op == nullptr ? "" : column.text(*op);
   if (text.empty()) {
@@ -139,11 +146,12 @@ void WriteCell(const Column& column, const Op* op, Html* html) {
     return;
   }
   const double number = column.number(*op);
-  html->Open("td", {{"class", "number"},
-                    {"data-title", column.title},
-                    {"data-sort", absl::StrFormat("%.9g", number)}});
+  html->Open("td",
+             {{"class", "number"}, {"data-title", column.title}, {"data-sort", SortKey(number)}});
   html->Element("span", text);
-  if (column.is_noise) DrawBar(number / kFullBar, NoiseClass(number), html);
+  if (column.is_noise && !std::isnan(number)) {
+    DrawBar(number / kFullBar, NoiseClass(number), html);
+  }
   html->Close();
 }
 

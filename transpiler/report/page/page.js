@@ -21,7 +21,7 @@
   function key(row, column) {
     var cell = row.cells[column];
     var number = cell.getAttribute('data-sort');
-    return number === null ? cell.textContent : Number(number);
+    return number ? Number(number) : cell.textContent;
   }
   // Cells without a number come last, whichever way the others go.
   function compare(a, b, sign) {

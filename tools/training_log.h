@@ -35,7 +35,7 @@ class TrainingLog {
   absl::Status TellOfEvaluation(int64_t step, int64_t epoch, const Evaluation& evaluation,
                                 bool output_is_taken);
 
-  // Those of MetricsLog::Sync.
+  // Syncs the file of measurements and returns its length. Errors: those of MetricsLog::Sync.
   absl::StatusOr<int64_t> Sync() { return metrics_->Sync(); }
 
  private:

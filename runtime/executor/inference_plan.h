@@ -24,7 +24,7 @@ struct InferenceRequest {
 // The types of parameters, which are all that a plan needs of them. In plans a scalar is [1].
 using ParameterTypes = absl::flat_hash_map<std::string, GivenType>;
 
-// Those of the tensors of a scope.
+// The dtypes and shapes of the tensors of a scope, by name.
 ParameterTypes TypesIn(const Scope& scope);
 
 // Parameters are constants. Errors, with the name of the program: those of CheckOps and MakePlan.

@@ -7,6 +7,7 @@
 #include "absl/strings/strip.h"
 #include "ops/gradient_slots.h"
 #include "ops/op_schema.h"
+#include "proto/program/program.h"
 
 namespace fixpoint {
 

@@ -15,72 +15,10 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "ops/infer_rules.h"
-#include "proto/program/attributes.h"
+#include "ops/op_signature.h"
 
 namespace fixpoint {
 namespace {
-
-// One entry of a signature: `name`, `name=source`, with its marks.
-struct Entry {
-  std::string name;
-  std::string source;
-  bool list = false;
-  bool optional = false;
-  bool shape_only = false;
-  Eras eras = Eras::kAll;
-};
-
-struct Signature {
-  std::string type;
-  std::vector<Entry> inputs;
-  std::vector<Entry> outputs;
-};
-
-Eras ConsumeEras(absl::string_view* text) {
-  if (absl::ConsumeSuffix(text, "@1")) return Eras::kFluid;
-  if (absl::ConsumeSuffix(text, "@2")) return Eras::kPaddle2;
-  return Eras::kAll;
-}
-
-std::vector<Entry> ParseEntries(absl::string_view text) {
-  std::vector<Entry> entries;
-  for (absl::string_view item : absl::StrSplit(text, ',', absl::SkipWhitespace())) {
-    item = absl::StripAsciiWhitespace(item);
-    Entry entry;
-    entry.eras = ConsumeEras(&item);
-    entry.optional = absl::ConsumeSuffix(&item, "?");
-    entry.list = absl::ConsumeSuffix(&item, "*");
-    entry.shape_only = absl::ConsumeSuffix(&item, "#");
-    const std::vector<std::string> names = absl::StrSplit(item, '=');
-    entry.name = names.front();
-    entry.source = names.back();
-    entries.push_back(std::move(entry));
-  }
-  return entries;
-}
-
-Signature ParseSignature(absl::string_view text) {
-  const size_t open = text.find('(');
-  const size_t arrow = text.find(") -> (");
-  CHECK(open != absl::string_view::npos && arrow != absl::string_view::npos &&
-        absl::EndsWith(text, ")"))
-      << text;
-  Signature signature;
-  signature.type = std::string(text.substr(0, open));
-  signature.inputs = ParseEntries(text.substr(open + 1, arrow - open - 1));
-  text = text.substr(arrow + 6);
-  signature.outputs = ParseEntries(text.substr(0, text.size() - 1));
-  return signature;
-}
-
-std::vector<SlotSchema> SlotsOf(const std::vector<Entry>& entries) {
-  std::vector<SlotSchema> slots;
-  slots.reserve(entries.size());
-  for (const Entry& entry : entries) {
-    slots.push_back({entry.name, entry.list, entry.optional, entry.shape_only, entry.eras});
-  }
-  return slots;
-}
 
 const SlotSchema* FindSlot(const std::vector<SlotSchema>& slots, absl::string_view name) {
   for (const SlotSchema& slot : slots) {
@@ -90,9 +28,9 @@ const SlotSchema* FindSlot(const std::vector<SlotSchema>& slots, absl::string_vi
 }
 
 std::vector<GradientSchema::Slot> GradientSlots(const OpSchema& forward,
-                                                const std::vector<Entry>& entries) {
+                                                const std::vector<OpSignature::Slot>& written) {
   std::vector<GradientSchema::Slot> slots;
-  for (const Entry& entry : entries) {
+  for (const OpSignature::Slot& entry : written) {
     absl::string_view source = entry.source;
     GradientSchema::Slot slot;
     slot.name = entry.name;
@@ -129,74 +67,7 @@ void AddSlots(const OpSchema& forward, const std::vector<GradientSchema::Slot>& 
   }
 }
 
-AttrDefault Default(OpDesc::Attr attr) {
-  const AttrType type = attr.type();
-  return {type, std::move(attr)};
-}
-
-AttrSchema MakeAttr(absl::string_view name, AttrDefault value, Eras eras = Eras::kAll) {
-  AttrSchema attr{std::string(name), value.type, nullptr, eras};
-  if (value.value) {
-    value.value->set_name(attr.name);
-    attr.default_value = std::make_shared<const OpDesc::Attr>(*std::move(value.value));
-  }
-  return attr;
-}
-
-// The attributes that OpSchemaBuilder::Hints names, with the one default they have everywhere.
-const absl::flat_hash_map<std::string, AttrSchema>& HintAttrs() {
-  static const auto* const attrs = [] {
-    auto* const by_name = new absl::flat_hash_map<std::string, AttrSchema>();
-    for (const AttrSchema& attr : std::vector<AttrSchema>{
-             MakeAttr("@ALL_KERNELS_MUST_COMPUTE_RUNTIME_SHAPE@", Bool(true)),
-             MakeAttr("Scale_in", Float(1)),
-             MakeAttr("Scale_in_eltwise", Float(1)),
-             MakeAttr("Scale_out", Float(1)),
-             MakeAttr("Scale_weights", Floats({1})),
-             MakeAttr("Scale_x", Float(1)),
-             MakeAttr("Scale_y", Float(1)),
-             MakeAttr("exhaustive_search", Bool(false)),
-             MakeAttr("force_cpu", Bool(false)),
-             MakeAttr("force_fp32_output", Bool(false)),
-             MakeAttr("is_test", Bool(false)),
-             MakeAttr("mkldnn_data_type", String("float32")),
-             MakeAttr("skip_eager_deletion_vars", Strings({})),
-             MakeAttr("use_addto", Bool(false)),
-             MakeAttr("use_cudnn", Bool(false)),
-             MakeAttr("use_mkldnn", Bool(false)),
-             MakeAttr("use_quantizer", Bool(false)),
-             MakeAttr("workspace_size_MB", Int(512)),
-             MakeAttr("x_data_format", String("")),
-             MakeAttr("y_data_format", String("")),
-         }) {
-      by_name->emplace(attr.name, attr);
-    }
-    return by_name;
-  }();
-  return *attrs;
-}
-
 }  // namespace
-
-AttrDefault Int(int32_t value) { return Default(MakeIntAttr("", value)); }
-AttrDefault Long(int64_t value) { return Default(MakeLongAttr("", value)); }
-AttrDefault Float(float value) { return Default(MakeFloatAttr("", value)); }
-AttrDefault Bool(bool value) { return Default(MakeBoolAttr("", value)); }
-AttrDefault String(absl::string_view value) { return Default(MakeStringAttr("", value)); }
-AttrDefault Ints(const std::vector<int32_t>& values) { return Default(MakeIntsAttr("", values)); }
-AttrDefault Longs(const std::vector<int64_t>& values) { return Default(MakeLongsAttr("", values)); }
-AttrDefault Floats(const std::vector<float>& values) { return Default(MakeFloatsAttr("", values)); }
-AttrDefault Strings(const std::vector<std::string>& values) {
-  return Default(MakeStringsAttr("", values));
-}
-
-AttrDefault EmptyList(AttrType type) {
-  OpDesc::Attr attr;
-  attr.set_type(type);
-  return Default(std::move(attr));
-}
-
-AttrDefault Required(AttrType type) { return {type, std::nullopt}; }
 
 void ClearGradientAttrs(const OpDesc&, Era, std::vector<OpDesc>* gradients) {
   for (OpDesc& op : *gradients) op.clear_attrs();
@@ -215,7 +86,7 @@ void DropGradientInput(absl::string_view slot, std::vector<OpDesc>* gradients) {
 OpSchemaBuilder::OpSchemaBuilder(absl::string_view text)
     : traits_(std::make_shared<OpTraits>()), gradient_infer_(InferGradients) {
   schema_.traits_ = traits_;
-  const Signature signature = ParseSignature(text);
+  const OpSignature signature = ParseOpSignature(text);
   schema_.type_ = signature.type;
   schema_.inputs_ = SlotsOf(signature.inputs);
   schema_.outputs_ = SlotsOf(signature.outputs);
@@ -235,9 +106,7 @@ OpSchemaBuilder& OpSchemaBuilder::Attr(absl::string_view name, AttrDefault value
 OpSchemaBuilder& OpSchemaBuilder::Hints(absl::string_view names) {
   for (absl::string_view name : absl::StrSplit(names, ", ")) {
     const Eras eras = ConsumeEras(&name);
-    const auto found = HintAttrs().find(name);
-    CHECK(found != HintAttrs().end()) << name;
-    schema_.attrs_.push_back(found->second);
+    schema_.attrs_.push_back(HintAttr(name));
     schema_.attrs_.back().eras = eras;
   }
   return *this;
@@ -441,7 +310,7 @@ OpSchemaBuilder& OpSchemaBuilder::WeightAxis(OpSchema::AxisFunction axis) {
 }
 
 OpSchemaBuilder& OpSchemaBuilder::Gradient(absl::string_view text, Eras eras) {
-  const Signature signature = ParseSignature(text);
+  const OpSignature signature = ParseOpSignature(text);
   schema_.gradients_.push_back({signature.type, GradientSlots(schema_, signature.inputs),
                                 GradientSlots(schema_, signature.outputs), eras});
   return *this;

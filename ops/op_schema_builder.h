@@ -21,30 +21,12 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
 #include "ops/activation.h"
+#include "ops/attr_default.h"
 #include "ops/op_schema.h"
 #include "ops/op_traits.h"
 #include "proto/wire/program.pb.h"
 
 namespace fixpoint {
-
-// The type and the default of an attribute.
-struct AttrDefault {
-  AttrType type;
-  std::optional<OpDesc::Attr> value;
-};
-AttrDefault Int(int32_t value);
-AttrDefault Long(int64_t value);
-AttrDefault Float(float value);
-AttrDefault Bool(bool value);
-AttrDefault String(absl::string_view value);
-AttrDefault Ints(const std::vector<int32_t>& values);
-AttrDefault Longs(const std::vector<int64_t>& values);
-AttrDefault Floats(const std::vector<float>& values);
-AttrDefault Strings(const std::vector<std::string>& values);
-// An empty list of any other type.
-AttrDefault EmptyList(AttrType type);
-// An attribute that the op must carry.
-AttrDefault Required(AttrType type);
 
 // For OpSchemaBuilder::GradientBy: makers that copy no attributes.
 void ClearGradientAttrs(const OpDesc& forward, Era era, std::vector<OpDesc>* gradients);
@@ -56,14 +38,13 @@ void DropGradientInput(absl::string_view slot, std::vector<OpDesc>* gradients);
 // defect of ours and ends the program.
 class OpSchemaBuilder {
  public:
-  // "type(Slot, Slot) -> (Slot)". After a slot's name: `#` only its shape is read, `*` any number
-  // of arguments, `?` may be absent, `@1` only before 2.0, `@2` only since; in this order.
+  // In the notation of op_signature.h.
   explicit OpSchemaBuilder(absl::string_view signature);
 
   OpSchemaBuilder& Doc(absl::string_view doc);
   OpSchemaBuilder& Attr(absl::string_view name, AttrDefault value, Eras eras = Eras::kAll);
   // Attributes that choose how an op is run, not what it computes, and that many ops have:
-  // "use_cudnn@1, use_mkldnn". `@1` and `@2` as above.
+  // "use_cudnn@1, use_mkldnn". `@1` and `@2` as in a signature.
   OpSchemaBuilder& Hints(absl::string_view names);
   OpSchemaBuilder& Infer(OpSchema::InferFunction infer);
 

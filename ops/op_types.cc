@@ -1,8 +1,16 @@
 #include "ops/op_types.h"
 
+#include "ops/forward_ops.h"
 #include "ops/op_schema.h"
+#include "proto/program/program.h"
 
 namespace fixpoint {
+
+OpTypes::OpTypes(const Program& program) : known_(program.type_count()) {}
+
+bool OpTypes::IsForward(const Op& op) {
+  return IsForwardRole(op.role()) && ForwardTypeOf(op).empty();
+}
 
 const OpTypes::Known& OpTypes::Of(const Op& op) {
   // Types that were added after the program was scanned are at the end.

@@ -6,8 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "ops/forward_ops.h"
-#include "proto/program/program.h"
+#include "proto/program/program_fwd.h"
 
 namespace fixpoint {
 
@@ -16,10 +15,10 @@ class OpSchema;
 // ForwardTypeOf and FindOpSchema for the ops of one program.
 class OpTypes {
  public:
-  explicit OpTypes(const Program& program) : known_(program.type_count()) {}
+  explicit OpTypes(const Program& program);
   const OpSchema* SchemaOf(const Op& op) { return Of(op).schema; }
   const std::string& ForwardTypeOf(const Op& op) { return Of(op).forward_type; }
-  bool IsForward(const Op& op) { return IsForwardRole(op.role()) && ForwardTypeOf(op).empty(); }
+  bool IsForward(const Op& op);
 
  private:
   struct Known {

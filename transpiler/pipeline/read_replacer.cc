@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "ops/forward_ops.h"
+#include "proto/program/program.h"
 
 namespace fixpoint {
 namespace {

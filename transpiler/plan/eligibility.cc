@@ -7,7 +7,7 @@
 #include "ops/op_form.h"
 #include "ops/op_schema.h"
 #include "proto/program/attributes.h"
-#include "proto/program/program.h"
+#include "proto/program/op.h"
 #include "transpiler/plan/target.h"
 
 namespace fixpoint {

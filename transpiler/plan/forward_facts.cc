@@ -1,6 +1,6 @@
 #include "transpiler/plan/forward_facts.h"
 
-#include "proto/program/program.h"
+#include "proto/program/op.h"
 
 namespace fixpoint {
 

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "ops/gradient_links.h"
 #include "proto/base/status_macros.h"
+#include "proto/program/program.h"
 #include "runtime/statistics/range_profile.h"
 #include "runtime/statistics/range_rules.h"
 #include "transpiler/plan/complaints.h"

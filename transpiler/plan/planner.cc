@@ -15,7 +15,7 @@
 #include "ops/op_traits.h"
 #include "ops/op_types.h"
 #include "proto/base/status_macros.h"
-#include "proto/wire/deterministic_bytes.h"
+#include "proto/program/program.h"
 #include "transpiler/pipeline/input_error.h"
 #include "transpiler/plan/eligibility.h"
 #include "transpiler/plan/integer_bias.h"
@@ -23,6 +23,7 @@
 #include "transpiler/plan/scale_training.h"
 #include "transpiler/plan/schedule.h"
 #include "transpiler/plan/shortcuts.h"
+#include "transpiler/plan/site_table.h"
 #include "transpiler/plan/slot_specs.h"
 #include "transpiler/plan/target.h"
 #include "transpiler/plan/validate_plan.h"
@@ -98,7 +99,8 @@ class Planner {
         eligibility_(program, config, target),
         shortcuts_(EraOf(program), &types_, &eligibility_),
         quantizers_(quantizers),
-        specs_(program, config, target, quantizers) {
+        specs_(program, config, target, quantizers),
+        sites_(links_, &plan_) {
     for (const Target::ObservedOutputs& outputs : target.outputs()) {
       for (const std::string& type : outputs.types()) target_outputs_[type] = &outputs;
     }
@@ -134,12 +136,6 @@ class Planner {
   // Unifies the specs of inputs that share a scale: signed if one of them is.
   void ShareSpec(std::vector<SlotPlan>& slots);
 
-  // The name of the scale that the inputs of `op` share; no other op has it.
-  std::string NameOfSharedScale(const Op& op);
-  Site& SiteOf(const Value& value, SlotRole::Role role, const QuantSpec& spec,
-               const std::string& shared_scale, bool observe);
-  void AddReader(Site& site, const Argument& argument);
-
   const Program& program_;
   const QuantConfig& config_;
   const absl::string_view config_name_;
@@ -153,13 +149,8 @@ class Planner {
   const QuantizerTable& quantizers_;
   SlotSpecs specs_;
   absl::flat_hash_map<std::string, const Target::ObservedOutputs*> target_outputs_;
-  absl::flat_hash_map<std::pair<const Value*, std::string>, size_t> site_of_;
-  absl::flat_hash_map<const Value*, size_t> first_site_of_;  // for an activation's codes
-  absl::flat_hash_set<const Argument*> planned_readers_;
-  absl::flat_hash_set<const Op*> rewired_;
-  absl::flat_hash_map<std::string, int> shared_scales_;  // the last number tried for a name
-  absl::flat_hash_set<std::string> taken_shared_scales_;
   Plan plan_;
+  SiteTable sites_;
 };
 
 absl::StatusOr<Plan> Planner::Make() {
@@ -208,46 +199,6 @@ absl::StatusOr<Plan> Planner::Make() {
   return AsksForMore(config_) ? InputError(config_name_, all) : all;
 }
 
-std::string Planner::NameOfSharedScale(const Op& op) {
-  // Several ops may write one variable, and an op may write none.
-  const std::string name(op.outputs().empty() ? op.type() : op.outputs()[0]->name());
-  std::string unique = name;
-  int& tries = shared_scales_[name];
-  while (!taken_shared_scales_.insert(unique).second) unique = absl::StrCat(name, "_", ++tries);
-  return unique;
-}
-
-Site& Planner::SiteOf(const Value& value, SlotRole::Role role, const QuantSpec& spec,
-                      const std::string& shared_scale, bool observe) {
-  std::string key = absl::StrCat(DeterministicBytes(spec), "|", shared_scale, "|", observe);
-  const auto [it, is_new] =
-      site_of_.try_emplace(std::make_pair(&value, std::move(key)), plan_.sites.size());
-  if (is_new) {
-    Site site;
-    site.value = &value;
-    site.role = role;
-    site.spec = spec;
-    site.shared_scale = shared_scale;
-    site.observe = observe;
-    plan_.sites.push_back(std::move(site));
-    if (shared_scale.empty() && !observe) first_site_of_.try_emplace(&value, it->second);
-  }
-  return plan_.sites[it->second];
-}
-
-void Planner::AddReader(Site& site, const Argument& argument) {
-  site.readers.push_back(&argument);
-  planned_readers_.insert(&argument);
-  if (rewired_.insert(&argument.op()).second) {
-    for (const Op* gradient : links_.GradientsOf(argument.op())) {
-      plan_.gradients.emplace_back(&argument.op(), gradient);
-    }
-  }
-  for (const Argument* repeat : links_.RepeatsOf(argument)) {
-    site.gradient_readers.push_back(repeat);
-  }
-}
-
 void Planner::PlanOp(const Op& op, const OpSchema& schema, const Rules::OpMatches& matches) {
   Decision decision;
   decision.op = &op;
@@ -265,12 +216,13 @@ void Planner::PlanOp(const Op& op, const OpSchema& schema, const Rules::OpMatche
       if (of_shortcut) {
         decision.detail = absl::StrCat(entry->inputs(0).name(), " alone, as the residual");
       }
-      const std::string shared = entry->shared_scale() ? NameOfSharedScale(op) : "";
+      const std::string shared = entry->shared_scale() ? sites_.NameOfSharedScale(op) : "";
       for (const SlotPlan& slot : slots) {
         if (entry->shared_scale()) specs_.CheckObserver(slot.spec, "inputs", op);
         if (slot.role == SlotRole::WEIGHT) specs_.NoteWeight(op, slot.spec);
-        AddReader(SiteOf(*slot.argument->value(), slot.role, slot.spec, shared, false),
-                  *slot.argument);
+        sites_.AddReader(
+            sites_.SiteOf(*slot.argument->value(), slot.role, slot.spec, shared, false),
+            *slot.argument);
       }
     }
   }
@@ -290,8 +242,8 @@ std::optional<Target::QuantizedOp> Planner::EntryOfShortcut(const Op& op,
   Target::Slot& slot = *of_shortcut.add_inputs();
   slot.set_name(std::string(shortcut->slot_name()));
   slot.set_role(SlotRole::ACTIVATION);
-  if (const auto site = first_site_of_.find(shortcut->value()); site != first_site_of_.end()) {
-    *of_shortcut.mutable_activations() = plan_.sites[site->second].spec;
+  if (const Site* site = sites_.FirstOf(*shortcut->value())) {
+    *of_shortcut.mutable_activations() = site->spec;
   } else if (shortcuts_.ProductOf(*shortcut) == nullptr) {
     decision.detail = absl::StrCat(shortcut->slot_name(), " is ", shortcut->name(),
                                    ", which no other op reads quantized");
@@ -390,8 +342,8 @@ void Planner::PlanBiases() {
     // A rule that was followed takes precedence.
     const bool is_by_rule =
         decision.reason == Reason::kByRule || decision.reason == Reason::kSkippedByRule;
-    if (bias == nullptr || decision.quantized != is_own || is_by_rule ||
-        planned_readers_.contains(bias) || SkipsBias(*bias, is_own, decision)) {
+    if (bias == nullptr || decision.quantized != is_own || is_by_rule || sites_.HasReader(*bias) ||
+        SkipsBias(*bias, is_own, decision)) {
       continue;
     }
     std::optional<std::string> why = biases.WhyFloat(*bias);
@@ -414,8 +366,7 @@ void Planner::PlanBiases() {
     site.value = bias->value();
     site.role = SlotRole::BIAS;
     site.spec = IntegerBiasSpec();
-    plan_.sites.push_back(std::move(site));
-    AddReader(plan_.sites.back(), *bias);
+    sites_.AddReader(sites_.Add(std::move(site)), *bias);
     decision->detail = absl::StrCat(std::string(bias->slot_name()), " as a bias in int32");
     if (decision->quantized) continue;
     decision->quantized = true;
@@ -456,7 +407,7 @@ std::vector<const Argument*> Planner::ReadersOfOutput(const Value& value) {
     const OpSchema* schema = types_.SchemaOf(op);
     const bool quantizes = schema != nullptr && schema->quant_op() != QuantOp::kNone;
     if (!types_.IsForward(op) || !op.sub_blocks().empty() || quantizes ||
-        planned_readers_.count(reader) > 0 || eligibility_.WhySkipped(op, detail).has_value() ||
+        sites_.HasReader(*reader) || eligibility_.WhySkipped(op, detail).has_value() ||
         links_.UncertainGradientOf(op) != nullptr ||
         rules_.Resolve(rules_.Match(op), reader->slot_name()).skip) {
       continue;
@@ -494,8 +445,8 @@ void Planner::PlanOutputs(const Op& op, const OpSchema& schema,
         readers.erase(std::remove_if(readers.begin(), readers.end(), is_untrained), readers.end());
         if (readers.empty()) continue;
       }
-      Site& site = SiteOf(value, SlotRole::ACTIVATION, spec, "", !outputs.quantize());
-      for (const Argument* reader : readers) AddReader(site, *reader);
+      Site& site = sites_.SiteOf(value, SlotRole::ACTIVATION, spec, "", !outputs.quantize());
+      for (const Argument* reader : readers) sites_.AddReader(site, *reader);
     }
   }
 }

@@ -7,6 +7,7 @@
 #include "ops/equal_shapes.h"
 #include "ops/op_form.h"
 #include "ops/op_traits.h"
+#include "proto/program/op.h"
 
 namespace fixpoint {
 namespace {

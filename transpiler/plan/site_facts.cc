@@ -1,6 +1,6 @@
 #include "transpiler/plan/site_facts.h"
 
-#include "proto/program/program.h"
+#include "proto/program/op.h"
 
 namespace fixpoint {
 

@@ -9,7 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "ops/op_schema.h"
 #include "ops/op_traits.h"
-#include "proto/program/program.h"
+#include "proto/program/op.h"
 #include "proto/wire/deterministic_bytes.h"
 #include "transpiler/plan/rules.h"
 #include "transpiler/plan/target.h"

@@ -13,6 +13,7 @@
 #include "ops/forward_ops.h"
 #include "ops/op_types.h"
 #include "proto/base/status_macros.h"
+#include "proto/program/program.h"
 #include "proto/wire/deterministic_bytes.h"
 #include "transpiler/plan/complaints.h"
 #include "transpiler/plan/integer_bias.h"

@@ -9,6 +9,7 @@
 #include "ops/op_schema.h"
 #include "ops/op_types.h"
 #include "proto/program/feeds_and_fetches.h"
+#include "proto/program/program.h"
 #include "transpiler/plan/parameters.h"
 
 namespace fixpoint {

@@ -7,9 +7,11 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "ops/forward_ops.h"
 #include "ops/gradient_links.h"
 #include "ops/op_form.h"
 #include "proto/base/status_macros.h"
+#include "proto/program/program.h"
 #include "transpiler/plan/parameters.h"
 #include "transpiler/plan/schedule.h"
 #include "transpiler/sites/quantization_sites.h"

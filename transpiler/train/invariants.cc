@@ -12,6 +12,7 @@
 #include "ops/op_schema.h"
 #include "ops/op_types.h"
 #include "proto/program/attributes.h"
+#include "proto/program/program.h"
 #include "transpiler/pipeline/marks.h"
 #include "transpiler/plan/scale_training.h"
 

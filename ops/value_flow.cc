@@ -1,7 +1,10 @@
 #include "ops/value_flow.h"
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
@@ -23,6 +26,24 @@ bool QuantizesAtGivenRange(const Op& op, Era era) {
   return read && read->kind == QuantOp::kQuantize && !read->finds_scale;
 }
 
+// Whether two tensors have as many elements, as far as the program declares it.
+bool HaveAsManyElements(const VarType::TensorDesc& a, const VarType::TensorDesc& b) {
+  const auto elements = [](const VarType::TensorDesc& tensor) {
+    int unknown = 0;
+    int64_t known = 1;
+    for (const int64_t dim : tensor.dims()) {
+      unknown += dim < 0;
+      known *= std::max<int64_t>(dim, 1);
+    }
+    return std::make_pair(unknown, known);
+  };
+  return elements(a) == elements(b);
+}
+
+const VarType::TensorDesc* TensorOf(const Argument& argument) {
+  return argument.variable() != nullptr ? argument.variable()->tensor() : nullptr;
+}
+
 }  // namespace
 
 bool MovesValues(const Op& op, Era era) {
@@ -30,6 +51,16 @@ bool MovesValues(const Op& op, Era era) {
   return schema != nullptr &&
          (schema->traits().joins_values || schema->KeepsRange(op.desc(), era)) &&
          !op.Inputs(schema->traits().moved).empty() && !op.Outputs("Out").empty();
+}
+
+bool ReordersValues(const Op& op, Era era) {
+  if (!MovesValues(op, era) || !FindOpSchema(op.type())->keeps_range()) return false;
+  const auto from = op.Inputs(TraitsOf(op).moved);
+  const auto to = op.Outputs("Out");
+  if (from.size() != 1 || to.size() != 1) return false;
+  const VarType::TensorDesc* const before = TensorOf(*from.front());
+  const VarType::TensorDesc* const after = TensorOf(*to.front());
+  return before != nullptr && after != nullptr && HaveAsManyElements(*before, *after);
 }
 
 bool BecomesCodes(const Value& value, Era era, const IsKept& is_kept, const IsReader& also) {

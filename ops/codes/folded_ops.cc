@@ -124,6 +124,26 @@ bool IsQuantizedTwice(const Value& value, Era era) {
          }) > 1;
 }
 
+bool Normalizes(const Op& op) {
+  const std::optional<StageTrait>& stage = TraitsOf(op).stage;
+  return stage && stage->normalizes;
+}
+
+// Whether nothing but codes is made of what an op gives: at once, or after a batch norm that alone
+// reads it and is folded too.
+bool EndsInCodes(const Argument& output, const ProductResult& result, const RunFacts& facts) {
+  const Argument* end = &output;
+  const Op* const reader = output.value() != nullptr ? facts.OnlyReader(*output.value()) : nullptr;
+  if (reader != nullptr && Normalizes(*reader)) {
+    const FoldOrReason norm =
+        DecideFold(*reader, {output.value(), result.dims, result.channel_axis}, facts);
+    if (!std::holds_alternative<FoldedOp>(norm)) return false;
+    end = std::get<FoldedOp>(norm).output;
+  }
+  const auto is_kept = [&facts](const Value& value) { return facts.IsKept(value); };
+  return BecomesCodes(*end, facts.era(), is_kept) && !IsQuantizedTwice(*end->value(), facts.era());
+}
+
 FoldOrReason DecideStage(const Op& op, const ProductResult& result, const RunFacts& facts) {
   const StageTrait& trait = *TraitsOf(op).stage;
   FoldedOp fold{&op};
@@ -136,9 +156,7 @@ FoldOrReason DecideStage(const Op& op, const ProductResult& result, const RunFac
     fold.operand = Operand::kStatistics;
     if (const auto reason = WhyNotNormalized(op, result, facts)) return *reason;
   }
-  const auto is_kept = [&facts](const Value& value) { return facts.IsKept(value); };
-  if (stages->in_codes_alone && (!BecomesCodes(*fold.output, facts.era(), is_kept) ||
-                                 IsQuantizedTwice(*fold.output->value(), facts.era()))) {
+  if (stages->in_codes_alone && !EndsInCodes(*fold.output, result, facts)) {
     return IntegerReason::kKeepsNan;
   }
   return fold;

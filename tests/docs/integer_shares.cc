@@ -165,9 +165,8 @@ std::string IntegerSharesSection(const std::vector<IntegerShare>& shares) {
       "`infer` runs the result, or which ops\nit does not know.\n\n"
       "What classifies, recognises or encodes and has less than 95 % there keeps in float: layer "
       "norms and softmax, which divide\nby what they sum up; sums of an encoder's residual stream, "
-      "which the layer norms read as floats, and what moves that\nstream; a batch norm after a "
-      "pooling, with the maxima and the relu whose floats it reads; and what reads the results of "
-      "a\nnetwork, where nothing is quantized any more.\n\n"
+      "which the layer norms read as floats, and what moves that\nstream; and what reads the results "
+      "of a network, where nothing is quantized any more.\n\n"
       "| program | on integers | float | runs |\n|---|--:|---|---|\n");
   for (const IntegerShare& share : shares) {
     if (!share.left_alone.empty()) {

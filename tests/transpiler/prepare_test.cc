@@ -23,6 +23,7 @@
 namespace fixpoint {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // A bias of images, an activation in place, scalars, a dropout that scales, and a batch norm.
@@ -66,6 +67,36 @@ assign(X=o) -> (Out=p)
 fetch(X=p) -> (Out=fetch) {col=0}
 )";
 
+// A batch norm after maxima, and a function of what was reordered.
+constexpr char kMoved[] = R"(var feed feed_minibatch persistable
+var fetch fetch_list persistable
+var x f32[-1,2,6,6]
+var w f32[2,2,3,3] persistable
+var gamma f32[2] persistable
+var beta f32[2] persistable
+var mean f32[2] persistable
+var variance f32[2] persistable
+var sm f32[2]
+var sv f32[2]
+var c f32[-1,2,4,4]
+var r f32[-1,2,4,4]
+var m f32[-1,2,2,2]
+var n f32[-1,2,2,2]
+var v f32[2,2,1,1] persistable
+var o f32[-1,2,2,2]
+var t f32[-1,2,2,2]
+var s f32[-1,2,2,2]
+feed(X=feed) -> (Out=x) {col=0}
+conv2d(Input=x, Filter=w) -> (Output=c)
+relu(X=c) -> (Out=r)
+pool2d(X=r) -> (Out=m) {pooling_type="max", ksize=[2, 2], strides=[2, 2]}
+batch_norm(X=m, Scale=gamma, Bias=beta, Mean=mean, Variance=variance) -> (Y=n, MeanOut=mean, VarianceOut=variance, SavedMean=sm, SavedVariance=sv) {is_test=true}
+conv2d(Input=n, Filter=v) -> (Output=o)
+transpose(X=o) -> (Out=t) {axis=[0, 2, 3, 1]}
+scale(X=t) -> (Out=s) {scale=-0.3}
+fetch(X=s) -> (Out=fetch) {col=0}
+)";
+
 // Numbers that no rounding leaves as they are.
 Tensor Numbers(std::vector<int64_t> dims, uint32_t seed) {
   absl::StatusOr<Tensor> tensor = Tensor::Allocate(VarType::FP32, std::move(dims));
@@ -85,7 +116,7 @@ Scope ParametersOfNet(const Program& program) {
     if (!variable->is_dense_tensor()) continue;
     const auto& dims = variable->tensor()->dims();
     Tensor tensor = Numbers({dims.begin(), dims.end()}, ++seed);
-    if (variable->name() == "variance") {
+    if (variable->name() == "variance" || variable->name() == "gamma") {
       for (float& number : tensor.mutable_data<float>()) number = std::abs(number);
     }
     scope.Set(variable->name(), std::move(tensor));
@@ -105,8 +136,8 @@ std::vector<Tensor> ResultsOf(const Program& program, const Scope& parameters, c
   return *std::move(results);
 }
 
-PreparedModel PreparedNet(const PrepareOptions& options) {
-  const Program program = ParsedProgram(kNet);
+PreparedModel PreparedNet(const PrepareOptions& options, const char* net = kNet) {
+  const Program program = ParsedProgram(net);
   absl::StatusOr<PreparedModel> model = Prepare(program, ParametersOfNet(program), options);
   EXPECT_TRUE(model.ok()) << model.status();
   return *std::move(model);
@@ -131,6 +162,19 @@ TEST(Prepare, ComputesTheSameToTheBit) {
       "remove_dead_variables";
   const PreparedModel model = PreparedNet(options);
   EXPECT_LT(model.program.block(0).op_count(), program.block(0).op_count());
+  const std::vector<Tensor> wanted = ResultsOf(program, ParametersOfNet(program), x);
+  const std::vector<Tensor> made = ResultsOf(model.program, model.scope, x);
+  EXPECT_EQ(made[0].bytes(), wanted[0].bytes());
+}
+
+TEST(Prepare, ComputesTheSameToTheBitBeforeMoves) {
+  const Program program = ParsedProgram(kMoved);
+  const Tensor x = Numbers({2, 2, 6, 6}, 1);
+  const PreparedModel model = PreparedNet({}, kMoved);
+  std::vector<std::string> types;
+  for (const Op& op : model.program.block(0).ops()) types.push_back(op.type());
+  EXPECT_THAT(types, ElementsAre("feed", "conv2d", "relu", "batch_norm", "pool2d", "conv2d",
+                                 "scale", "transpose", "fetch"));
   const std::vector<Tensor> wanted = ResultsOf(program, ParametersOfNet(program), x);
   const std::vector<Tensor> made = ResultsOf(model.program, model.scope, x);
   EXPECT_EQ(made[0].bytes(), wanted[0].bytes());

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "absl/container/flat_hash_set.h"
+#include "ops/op_form.h"
 #include "ops/op_schema.h"
 #include "ops/op_traits.h"
 #include "proto/base/status_macros.h"
@@ -13,6 +14,7 @@
 #include "proto/program/program.h"
 #include "runtime/reference/interpreter.h"
 #include "runtime/reference/kernels.h"
+#include "transpiler/pipeline/uses.h"
 
 namespace fixpoint {
 namespace {
@@ -56,6 +58,33 @@ const Tensor* FindConstant(const Argument* input, const EditedParameters& parame
   if (is_written) return nullptr;
   const Scope::Value* const value = parameters.FindOrNull(input->name());
   return value == nullptr ? nullptr : std::get_if<Tensor>(value);
+}
+
+std::optional<std::vector<NormFactors>> FindNormFactors(const Op& op, Era era,
+                                                        const EditedParameters& parameters) {
+  const std::optional<StageTrait>& stage = TraitsOf(op).stage;
+  if (!stage || !stage->normalizes) return std::nullopt;
+  const std::optional<OpAttributes> attributes = OpAttributes::Of(op.desc(), era);
+  if (!attributes || !stage->read(*attributes)) return std::nullopt;
+  for (const Argument* output : op.outputs()) {
+    const bool is_result = output == op.Output(stage->output);
+    const Value* const value = output->value();
+    if (!is_result && value != nullptr && !IsUnread(*value)) return std::nullopt;
+  }
+  std::vector<absl::Span<const float>> statistics;
+  for (const char* slot : {"Scale", "Bias", "Mean", "Variance"}) {
+    const Tensor* const tensor = FindConstant(op.Input(slot), parameters, &op);
+    if (tensor == nullptr || tensor->dtype() != VarType::FP32) return std::nullopt;
+    statistics.push_back(tensor->data<float>());
+    if (statistics.back().size() != statistics.front().size()) return std::nullopt;
+  }
+  const auto epsilon = static_cast<float>(attributes->Float("epsilon"));
+  std::vector<NormFactors> factors;
+  for (size_t c = 0; c < statistics[0].size(); ++c) {
+    factors.push_back(NormFactorsOf(statistics[0][c], statistics[1][c], statistics[2][c],
+                                    statistics[3][c], epsilon));
+  }
+  return factors;
 }
 
 bool IsFunction(const Op& op) {

@@ -3,10 +3,13 @@
 #ifndef FIXPOINT_TRANSPILER_PREPARE_CONSTANTS_H_
 #define FIXPOINT_TRANSPILER_PREPARE_CONSTANTS_H_
 
+#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "ops/era.h"
+#include "ops/norm_factors.h"
 #include "proto/program/program_fwd.h"
 #include "runtime/tensor.h"
 #include "transpiler/pipeline/edited_parameters.h"
@@ -17,6 +20,11 @@ namespace fixpoint {
 // `passes_on`, which gives the statistics that it reads. Null where there is none, and for null.
 const Tensor* FindConstant(const Argument* input, const EditedParameters& parameters,
                            const Op* passes_on = nullptr);
+
+// The factors of a batch norm by given statistics that are constants; nothing for any other op, and
+// where something reads another of its outputs than its result.
+std::optional<std::vector<NormFactors>> FindNormFactors(const Op& op, Era era,
+                                                        const EditedParameters& parameters);
 
 // Whether the op computes the same whenever it reads the same, and nothing else: the reference
 // interpreter has a kernel for it, it draws no random numbers, and it runs no block.

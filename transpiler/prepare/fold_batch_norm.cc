@@ -35,7 +35,6 @@
 #include "proto/program/program.h"
 #include "proto/program/rewriter.h"
 #include "transpiler/pipeline/parameter_writer.h"
-#include "transpiler/pipeline/uses.h"
 #include "transpiler/prepare/constants.h"
 #include "transpiler/prepare/prepare_context.h"
 
@@ -64,7 +63,8 @@ class NormFolder {
 
   absl::Status FoldAll() {
     for (const Op& op : program_.block(0).ops()) {
-      const std::optional<std::vector<NormFactors>> factors = FactorsOf(op);
+      const std::optional<std::vector<NormFactors>> factors =
+          FindNormFactors(op, facts_.era(), context_.parameters);
       if (!factors) continue;
       const std::optional<NormedProduct> normed = ProductOf(op, factors->size());
       if (normed) RETURN_IF_ERROR(Fold(op, *normed, *factors));
@@ -73,33 +73,6 @@ class NormFolder {
   }
 
  private:
-  // The factors of a batch norm whose statistics are parameters and whose result alone is read.
-  std::optional<std::vector<NormFactors>> FactorsOf(const Op& op) const {
-    const std::optional<StageTrait>& stage = TraitsOf(op).stage;
-    if (!stage || !stage->normalizes) return std::nullopt;
-    const std::optional<OpAttributes> attributes = OpAttributes::Of(op.desc(), facts_.era());
-    if (!attributes || !stage->read(*attributes)) return std::nullopt;
-    for (const Argument* output : op.outputs()) {
-      const bool is_result = output == op.Output(stage->output);
-      const Value* const value = output->value();
-      if (!is_result && value != nullptr && !IsUnread(*value)) return std::nullopt;
-    }
-    std::vector<absl::Span<const float>> statistics;
-    for (const char* slot : {"Scale", "Bias", "Mean", "Variance"}) {
-      const Tensor* const tensor = FindConstant(op.Input(slot), context_.parameters, &op);
-      if (tensor == nullptr || tensor->dtype() != VarType::FP32) return std::nullopt;
-      statistics.push_back(tensor->data<float>());
-      if (statistics.back().size() != statistics.front().size()) return std::nullopt;
-    }
-    const auto epsilon = static_cast<float>(attributes->Float("epsilon"));
-    std::vector<NormFactors> factors;
-    for (size_t c = 0; c < statistics[0].size(); ++c) {
-      factors.push_back(NormFactorsOf(statistics[0][c], statistics[1][c], statistics[2][c],
-                                      statistics[3][c], epsilon));
-    }
-    return factors;
-  }
-
   // The op that writes what an input reads, if nothing else reads it.
   const Op* WriterFor(const Argument* input) const {
     if (input == nullptr || input->value() == nullptr) return nullptr;

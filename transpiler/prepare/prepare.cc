@@ -70,7 +70,7 @@ std::vector<PreparedOp> OpsOf(const Program& program, const Pipeline& pipeline) 
 std::string PreparePipelineOf(const PrepareOptions& options) {
   std::string passes =
       "separate_writes,fold_constants,inline_shapes,remove_identities,inline_scalars,"
-      "flatten_biases";
+      "flatten_biases,hoist_functions";
   if (options.fold_batch_norm || options.equalize_weights) passes += ",fold_batch_norm";
   if (options.equalize_weights) passes += ",equalize_weights";
   if (options.add_biases) passes += ",add_biases";

@@ -156,6 +156,23 @@ TEST(FoldedOps, ClipIsOneWhereItsResultBecomesCodes) {
             "relu6 clip -> z\nquantize_linear: not_after_product\n");
 }
 
+// A batch norm between them reads a number instead of the NaN, and is folded too.
+TEST(FoldedOps, ClipIsOneBeforeANormWhoseResultBecomesCodes) {
+  const std::string normed =
+      "relu6(X=y) -> (Out=z) {threshold=6.0}\n"
+      "batch_norm(X=z, Scale=b, Bias=b, Mean=m, Variance=m) -> (Y=n, MeanOut=m2, VarianceOut=v2, "
+      "SavedMean=sm, SavedVariance=sv) {is_test=true";
+  const std::string coded = R"(
+      var s f32[1] persistable
+      var zero i8[1] persistable
+      quantize_linear(X=n, Scale=s, ZeroPoint=zero) -> (Y=q) {bit_length=8, is_test=true})";
+  EXPECT_EQ(FoldsIn(normed + "}" + coded),
+            "relu6 clip -> z\nbatch_norm multiply_channel add_channel -> n\n"
+            "quantize_linear: not_after_product\n");
+  EXPECT_EQ(FoldsIn(normed + "}\ntanh(X=n) -> (Out=a)"), "relu6: keeps_nan\n");
+  EXPECT_EQ(FoldsIn(normed + ", data_layout=\"NHWC\"}" + coded), "relu6: keeps_nan\n");
+}
+
 TEST(FoldedOps, OpThatIsNoStageIsNone) {
   EXPECT_EQ(FoldsIn("softmax(X=y) -> (Out=z)"), "softmax: not_after_product\n");
   EXPECT_EQ(FoldsIn("sigmoid(X=y) -> (Out=z)"), "sigmoid: not_quantized\n");

@@ -224,6 +224,7 @@ class Writer {
       value = c_.OneIn(2) ? Sum(value, other) : Sum(other, value);
     }
     if (c_.OneIn(2)) Activate(value);
+    if (channel_axis == 1 && c_.OneIn(6)) Normalize(values_.back());
   }
   Value AddBias(const Value& x, int channel_axis) {
     const bool is_last = channel_axis == x.rank() - 1;

@@ -206,29 +206,12 @@ absl::Status StoreAsCodes(const Argument& input, const Quantization& quantizatio
   return absl::OkStatus();
 }
 
-// Whether two tensors have as many elements, as far as the program declares it.
-bool HaveAsManyElements(const Variable& a, const Variable& b) {
-  const auto elements = [](const Variable& variable) {
-    int unknown = 0;
-    int64_t known = 1;
-    for (const int64_t dim : variable.tensor()->dims()) {
-      unknown += dim < 0;
-      known *= std::max<int64_t>(dim, 1);
-    }
-    return std::make_pair(unknown, known);
-  };
-  return elements(a) == elements(b);
-}
-
-// The op that gives each element of its only input once, in another order or shape, if `input`
-// alone reads it.
+// The op that reorders what an input reads, if `input` alone reads its result.
 const Op* FindReorder(const Argument& input, const Lowering& lowering) {
   const Op* const move = FindMove(input, lowering);
-  if (move == nullptr || !FindOpSchema(move->type())->keeps_range()) return nullptr;
-  const auto moved = move->Inputs(TraitsOf(*move).moved);
-  const Variable* const from = moved.size() == 1 ? moved.front()->variable() : nullptr;
-  const bool can_hold = from != nullptr && CanHoldCodes(*from) && CanHoldCodes(*input.variable());
-  return can_hold && HaveAsManyElements(*from, *input.variable()) ? move : nullptr;
+  if (move == nullptr || !ReordersValues(*move, lowering.era())) return nullptr;
+  const Variable& from = *move->Inputs(TraitsOf(*move).moved).front()->variable();
+  return CanHoldCodes(from) && CanHoldCodes(*input.variable()) ? move : nullptr;
 }
 
 OpDesc EdgeTo(const std::string& codes, const Argument& x, const Quantization& quantization) {

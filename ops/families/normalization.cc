@@ -120,6 +120,7 @@ std::vector<OpSchema> NormalizationOps() {
       .Attr("begin_norm_axis", Int(1))
       .Hints("is_test@2, use_mkldnn@2, mkldnn_data_type@2")
       .Infer(InferLayerNorm)
+      .QuantizableInput("X", SlotRole::ACTIVATION)
       .QuantizableOutputs({"Y"})
       .Gradient(
           "layer_norm_grad(X, Scale, Bias, Mean, Variance, Y@GRAD) -> "

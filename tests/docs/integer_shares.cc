@@ -69,6 +69,7 @@ std::vector<std::string> FetchesOf(const Program& program) {
 }
 
 struct Lowered {
+  FrozenModel portable;
   LoweredModel model;
   QuantPlan plan;
 };
@@ -81,9 +82,9 @@ absl::StatusOr<Lowered> PrepareAndLower(const Program& program) {
   ASSIGN_OR_RETURN(const Scope trained, MadeUpParameters(prepared.program, prepared.scope));
   FreezeOptions freeze;
   freeze.fetches = FetchesOf(prepared.program);
-  ASSIGN_OR_RETURN(const FrozenModel frozen, Freeze(prepared.program, trained, freeze));
+  ASSIGN_OR_RETURN(FrozenModel frozen, Freeze(prepared.program, trained, freeze));
   ASSIGN_OR_RETURN(LoweredModel lowered, Lower(frozen.program, frozen.scope));
-  return Lowered{std::move(lowered), std::move(transpiled.plan)};
+  return Lowered{std::move(frozen), std::move(lowered), std::move(transpiled.plan)};
 }
 
 // The reason of the plan where there is one, because that says more than that lowering found no
@@ -91,6 +92,35 @@ absl::StatusOr<Lowered> PrepareAndLower(const Program& program) {
 std::string ReasonOf(const LoweredOp& op, const std::map<std::string, std::string>& kept) {
   const auto found = kept.find(op.output);
   return found != kept.end() ? found->second : std::string(ReasonCode(op));
+}
+
+bool HoldsFloats(const Argument& argument) {
+  const Variable* const variable = argument.variable();
+  return variable == nullptr || variable->tensor() == nullptr ||
+         variable->tensor()->data_type() == VarType::FP32;
+}
+
+// The ops of a program that are on integers whatever is quantized, because they read and write no
+// floats: they compute shapes, counters and conditions. By block and index.
+std::set<std::pair<int, int>> OpsWithoutFloats(const Program& program) {
+  std::set<std::pair<int, int>> found;
+  for (int b = 0; b < program.block_count(); ++b) {
+    int index = -1;
+    for (const Op& op : program.block(b).ops()) {
+      ++index;
+      const OpSchema* const schema = FindOpSchema(op.type());
+      if (schema == nullptr || !op.sub_blocks().empty()) continue;
+      const bool reads =
+          std::any_of(op.inputs().begin(), op.inputs().end(), [&](const Argument* input) {
+            const SlotSchema* const slot = schema->FindInput(input->slot_name(), EraOf(program));
+            return HoldsFloats(*input) && (slot == nullptr || !slot->shape_only);
+          });
+      const bool writes = std::any_of(op.outputs().begin(), op.outputs().end(),
+                                      [](const Argument* output) { return HoldsFloats(*output); });
+      if (!reads && !writes) found.emplace(b, index);
+    }
+  }
+  return found;
 }
 
 void Count(const Lowered& lowered, IntegerShare* share) {
@@ -103,8 +133,9 @@ void Count(const Lowered& lowered, IntegerShare* share) {
   const auto first = std::find_if(ops.begin(), ops.end(), is_product);
   const auto last = std::find_if(ops.rbegin(), ops.rend(), is_product).base();
   std::map<std::pair<std::string, std::string>, int> floats;
+  const std::set<std::pair<int, int>> without_floats = OpsWithoutFloats(lowered.portable.program);
   for (auto op = first; op < last; ++op) {
-    if (Quantizes(op->type)) continue;
+    if (Quantizes(op->type) || without_floats.count({op->block, op->op}) > 0) continue;
     ++share->ops;
     if (PartOf(op->reason) == LoweredPart::kIntegers) {
       ++share->integers;
@@ -160,13 +191,14 @@ std::string IntegerSharesSection(const std::vector<IntegerShare>& shares) {
       kTarget,
       "` with everything that\nthis computes on request except for sums, which it adds as "
       "residuals, frozen and lowered; with made-up parameters. *on\nintegers* is of the ops "
-      "between the first and the last product, without those that quantize and dequantize; *float*"
-      "\nsays why the others are not, by [reason code](lists/reason_codes.md). *runs*: whether "
-      "`infer` runs the result, or which ops\nit does not know.\n\n"
+      "between the first and the last product, without those that quantize and dequantize, and "
+      "without those of\nshapes and counters, which read and write no floats; *float* says why the "
+      "others are not, by\n[reason code](lists/reason_codes.md). *runs*: whether `infer` runs the "
+      "result, or which ops it does not know.\n\n"
       "What classifies, recognises or encodes and has less than 95 % there keeps in float: layer "
       "norms and softmax, which divide\nby what they sum up; sums of an encoder's residual stream, "
-      "which the layer norms read as floats, and what moves that\nstream; and what reads the results "
-      "of a network, where nothing is quantized any more.\n\n"
+      "which the layer norms read as floats, and what moves that\nstream; and what reads the "
+      "results of a network, where nothing is quantized any more.\n\n"
       "| program | on integers | float | runs |\n|---|--:|---|---|\n");
   for (const IntegerShare& share : shares) {
     if (!share.left_alone.empty()) {

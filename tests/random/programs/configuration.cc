@@ -73,7 +73,7 @@ RandomConfiguration DrawOfOneDnn(CaseMaker& c, bool is_trained) {
     rows->set_quantizer("row_wise_min_max");
     rows->set_form(QuantSpec::SEPARATE);
   }
-  for (const char* type : {"pool2d", "elementwise_mul", "slice"}) {
+  for (const char* type : {"pool2d", "elementwise_mul", "slice", "layer_norm"}) {
     if (c.OneIn(2)) drawn.config.add_also_quantize(type);
   }
   // They share a scale, which is observed.

@@ -13,6 +13,8 @@ namespace {
 
 // The most elements of a value that windows slide over.
 constexpr int64_t kLargestImages = 8192;
+// The most elements of a row to which an encoder adds.
+constexpr int64_t kWidestStream = 64;
 // The most elements of a row that is flattened for a product.
 constexpr int64_t kLongestRow = 1500;
 
@@ -243,6 +245,32 @@ class Writer {
     if (c_.OneIn(2)) Activate(sum);
   }
 
+  // What the blocks of an encoder add to goes through a layer norm and a product.
+  void AddEncoderBlock() {
+    const auto x = Some([](const Value& value) { return value.dims.back() <= kWidestStream; });
+    if (!x) return AddProduct(SomeValue());
+    const int64_t width = x->dims.back();
+    const Value normalized = NormalizeRows(*x);
+    Value branch =
+        Append("mul", absl::StrCat("X=", normalized.name, ", Y=", Weight({width, width}, width)),
+               absl::StrCat("x_num_col_dims=", x->rank() - 1, ", y_num_col_dims=1"));
+    if (c_.OneIn(2)) branch = AddBias(branch, branch.rank() - 1);
+    const Value sum = c_.OneIn(2) ? Sum(branch, *x) : Sum(*x, branch);
+    if (c_.OneIn(2)) NormalizeRows(sum);
+  }
+
+  Value NormalizeRows(const Value& x) {
+    const int64_t width = x.dims.back();
+    const std::string scale = Parameter({width}, -2, 2);
+    const std::string bias = Parameter({width}, -1, 1);
+    const std::string statistics = absl::StrCat("v", values_.size(), ".row_");
+    c_.Declare(statistics, "mean f32", DimsList({-1}));
+    c_.Declare(statistics, "variance f32", DimsList({-1}));
+    return Append("layer_norm", absl::StrCat("X=", x.name, ", Scale=", scale, ", Bias=", bias),
+                  absl::StrCat("begin_norm_axis=", x.rank() - 1), "Y",
+                  absl::StrCat(", Mean=", statistics, "mean, Variance=", statistics, "variance"));
+  }
+
   Value Normalize(const Value& x) {
     const Dims channels = {x.dims[1]};
     const std::string scale = Parameter(channels, -2, 2);
@@ -381,7 +409,7 @@ class Writer {
   }
 
   void AddSomething() {
-    switch (c_.Between(0, 16)) {
+    switch (c_.Between(0, 17)) {
       case 0:
       case 1:
         return AddResidualBlock();
@@ -405,6 +433,8 @@ class Writer {
         return c_.OneIn(2) ? ComputeOtherwise() : Activate(SomeValue());
       case 11:
         return AddGate();
+      case 12:
+        return AddEncoderBlock();
       default:
         return AddProduct(SomeValue());
     }

@@ -132,6 +132,25 @@ TEST_F(QuantizeSearch, FindsWhatHasToStayAtMoreBits) {
   EXPECT_TRUE(folder_.Read("out/lowered.pdiparams") == found);
 }
 
+// With nearest rounding the same plan drops by more than the bound.
+TEST_F(QuantizeSearch, MeasuresWhatItWritesWithTheMethodsForWeights) {
+  const std::string config = "--config=few.textproto";
+  const BinaryRun nearest = Search({"--metric=accuracy", "--max_drop=20", config});
+  EXPECT_THAT(nearest.out, HasSubstr("kept at 8 bits: 1 of 4 layers: logits\n"));
+  EXPECT_THAT(nearest.out, HasSubstr("a drop of 15.0000 of at most 20; "));
+  const BinaryRun run = Search({"--metric=accuracy", "--max_drop=8", "--correct_biases", config});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("kept at 8 bits: 1 of 4 layers: logits.sums\n"));
+  EXPECT_THAT(run.out, HasSubstr("the bound holds: a drop of 7.5000 of at most 8; "));
+  EXPECT_THAT(run.out, HasSubstr("accuracy: 97.5000 in float, 90.0000 on integers"));
+  RunBinaryOptions options;
+  options.callers_directory = folder_.Path();
+  const BinaryRun infer = RunBinary(
+      "tools/infer", {"out/lowered.pdmodel", "--params=out/lowered.pdiparams", "--data=digits:200"},
+      options);
+  EXPECT_EQ(infer.out, "images 40, accuracy 0.9000\n");
+}
+
 TEST_F(QuantizeSearch, SpendsABudgetOnFloat) {
   const BinaryRun run = Search({"--budget=10KB"});
   EXPECT_EQ(run.exit_code, 0) << run.err;
@@ -175,7 +194,7 @@ TEST_F(QuantizeSearch, WhatWasMeasuredIsNotThrownAwayUnasked) {
 }
 
 TEST_F(QuantizeSearch, GoesOnAfterItWasKilled) {
-  const std::vector<std::string> flags = {"--metric=accuracy", "--max_drop=2.5",
+  const std::vector<std::string> flags = {"--metric=accuracy", "--max_drop=8", "--correct_biases",
                                           "--config=few.textproto", "--resume"};
   const auto begin = std::chrono::steady_clock::now();
   const BinaryRun whole = Search(flags);

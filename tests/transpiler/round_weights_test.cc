@@ -3,6 +3,7 @@
 
 #include "transpiler/weights/round_weights.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "tests/testing/temporary_folder.h"
 #include "tests/transpiler/simulated_net.h"
 #include "transpiler/freeze/freeze.h"
 #include "transpiler/weights/learned_rounding.h"
@@ -92,6 +94,43 @@ TEST(RoundWeights, DoesNotDependOnTheNumberOfThreads) {
     weights.push_back(all);
   }
   EXPECT_EQ(weights[0], weights[1]);
+}
+
+// What is kept is what is learned: another run takes it from the files, but for what it would learn
+// from other samples or with other options.
+TEST(RoundWeights, LearnsNothingAgainThatWasKept) {
+  const TemporaryFolder folder;
+  RoundOptions options;
+  options.steps = 60;
+  options.kept = folder.Path();
+  const auto learned_of = [&](const char* config) {
+    SimulatedNet net(kConvolutions, config);
+    const auto layers = RoundWeights(net.networks(), options, net.run(1));
+    EXPECT_TRUE(layers.ok()) << layers.status();
+    const auto bytes = TensorOf(net.simulated_parameters, "d").bytes();
+    return std::vector<uint8_t>(bytes.begin(), bytes.end());
+  };
+  const std::vector<uint8_t> first = learned_of(kFourBits);
+  const std::vector<std::string> files = folder.Files();
+  ASSERT_EQ(files.size(), 3);
+  EXPECT_EQ(learned_of(kFourBits), first);
+  EXPECT_EQ(folder.Files(), files);
+
+  // The convolution in front stays in float, so that others read other samples.
+  const std::string skips = std::string(kFourBits) + " rules { op_type: 'conv2d' skip: true }";
+  const std::vector<uint8_t> other = learned_of(skips.c_str());
+  EXPECT_EQ(folder.Files().size(), 5);
+  options.kept = "";
+  EXPECT_EQ(learned_of(skips.c_str()), other);
+  options.kept = folder.Path();
+  options.seed = 1;
+  learned_of(kFourBits);
+  EXPECT_EQ(folder.Files().size(), 8);
+
+  for (const std::string& file : folder.Files()) folder.Write(file, "none");
+  SimulatedNet net(kConvolutions, kFourBits);
+  const absl::Status damaged = RoundWeights(net.networks(), options, net.run(1)).status();
+  EXPECT_THAT(std::string(damaged.message()), testing::HasSubstr("rounding-"));
 }
 
 // Ranges stay, every float is one of the codes, and freezing gives these codes.

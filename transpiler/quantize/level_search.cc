@@ -37,6 +37,62 @@ Levels With(Levels base, const std::vector<int>& order, const std::vector<bool>&
   return base;
 }
 
+// The smallest number that is enough, by bisection between one that is not and one that is.
+absl::StatusOr<int> FewestOf(int too_few, int enough,
+                             const std::function<absl::StatusOr<bool>(int number)>& is_enough) {
+  while (enough - too_few > 1) {
+    const int middle = too_few + (enough - too_few) / 2;
+    ASSIGN_OR_RETURN(const bool holds, is_enough(middle));
+    (holds ? enough : too_few) = middle;
+  }
+  return enough;
+}
+
+// Tries levels against a bound, and remembers the best of them.
+class BoundTrials {
+ public:
+  BoundTrials(double most, const LevelTrial& drop) : most_(most), drop_(drop) {}
+
+  absl::StatusOr<bool> Hold(const Levels& levels) {
+    ASSIGN_OR_RETURN(const double reached, drop_(levels));
+    if (best_.levels.empty() || reached < best_.reached) {
+      best_ = {levels, reached, reached <= most_};
+    }
+    return reached <= most_;
+  }
+
+  // What is found, which holds.
+  absl::StatusOr<FoundLevels> Found(const Levels& levels) const {
+    ASSIGN_OR_RETURN(const double reached, drop_(levels));
+    return FoundLevels{levels, reached, true};
+  }
+
+  const FoundLevels& best() const { return best_; }
+
+ private:
+  const double most_;
+  const LevelTrial& drop_;
+  FoundLevels best_;
+};
+
+// Levels from all as configured to one layer that is not float, each with one layer raised more
+// than those before it. `through` is among them: its layers go up first, then the noisiest.
+absl::StatusOr<std::vector<Levels>> PathThrough(const LevelSpace& space, const Levels& through) {
+  std::vector<Levels> path = {Levels(space.layers, 0)};
+  for (int level = 1; level < space.levels; ++level) {
+    ASSIGN_OR_RETURN(const std::vector<double> noise, NoiseAt(space, level - 1));
+    std::vector<int> order = LargestFirst(noise);
+    std::stable_partition(order.begin(), order.end(),
+                          [&](int layer) { return through[layer] >= level; });
+    for (const int layer : order) {
+      path.push_back(path.back());
+      path.back()[layer] = level;
+    }
+  }
+  path.pop_back();  // all are float
+  return path;
+}
+
 }  // namespace
 
 Levels LevelSpace::Alone(int layer, int level) const {
@@ -52,13 +108,8 @@ absl::StatusOr<std::vector<bool>> SmallSet(
     std::fill_n(chosen.begin(), length, true);
     return chosen;
   };
-  int too_few = 0;
-  int enough = count;
-  while (enough - too_few > 1) {
-    const int middle = too_few + (enough - too_few) / 2;
-    ASSIGN_OR_RETURN(const bool is_enough, holds(prefix(middle)));
-    (is_enough ? enough : too_few) = middle;
-  }
+  ASSIGN_OR_RETURN(const int enough,
+                   FewestOf(0, count, [&](int length) { return holds(prefix(length)); }));
   std::vector<bool> chosen = prefix(enough);
   // Without the last item it is a prefix that is known not to hold.
   for (int item = enough - 2, tried = 0; item >= 0 && tried < kMostGivenBack; --item, ++tried) {
@@ -71,24 +122,15 @@ absl::StatusOr<std::vector<bool>> SmallSet(
 
 absl::StatusOr<FoundLevels> FindLevelsForDrop(const LevelSpace& space, double most,
                                               const LevelTrial& drop) {
-  FoundLevels best;
-  const auto holds = [&](const Levels& levels) -> absl::StatusOr<bool> {
-    ASSIGN_OR_RETURN(const double reached, drop(levels));
-    if (best.levels.empty() || reached < best.reached) best = {levels, reached, reached <= most};
-    return reached <= most;
-  };
-  const auto found = [&](const Levels& levels) -> absl::StatusOr<FoundLevels> {
-    ASSIGN_OR_RETURN(const double reached, drop(levels));
-    return FoundLevels{levels, reached, true};
-  };
+  BoundTrials trials(most, drop);
   Levels base(space.layers, 0);
-  ASSIGN_OR_RETURN(const bool is_enough, holds(base));
-  if (is_enough) return found(base);
+  ASSIGN_OR_RETURN(const bool is_enough, trials.Hold(base));
+  if (is_enough) return trials.Found(base);
   for (int level = 1; level < space.levels; ++level) {
     const bool to_float = level == space.float_level();
     const Levels all(space.layers, level);
     if (!to_float) {
-      ASSIGN_OR_RETURN(const bool all_hold, holds(all));
+      ASSIGN_OR_RETURN(const bool all_hold, trials.Hold(all));
       if (!all_hold) {
         base = all;
         continue;
@@ -98,12 +140,37 @@ absl::StatusOr<FoundLevels> FindLevelsForDrop(const LevelSpace& space, double mo
     const std::vector<int> order = LargestFirst(noise);
     ASSIGN_OR_RETURN(const std::vector<bool> chosen,
                      SmallSet(space.layers, [&](const std::vector<bool>& items) {
-                       return holds(With(base, order, items, level));
+                       return trials.Hold(With(base, order, items, level));
                      }));
     const Levels levels = With(base, order, chosen, level);
-    if (!to_float || levels != all) return found(levels);
+    if (!to_float || levels != all) return trials.Found(levels);
   }
-  return best;
+  return trials.best();
+}
+
+absl::StatusOr<FoundLevels> FindLevelsForDrop(const LevelSpace& space, double most,
+                                              const LevelTrial& estimate, const LevelTrial& drop) {
+  BoundTrials trials(most, drop);
+  const Levels configured(space.layers, 0);
+  ASSIGN_OR_RETURN(const bool is_enough, trials.Hold(configured));
+  if (is_enough) return trials.Found(configured);
+  ASSIGN_OR_RETURN(const FoundLevels near, FindLevelsForDrop(space, most, estimate));
+  ASSIGN_OR_RETURN(const std::vector<Levels> path, PathThrough(space, near.levels));
+  const auto last = static_cast<int>(path.size()) - 1;
+  const auto holds = [&](int place) { return trials.Hold(path[place]); };
+  int too_few = 0;
+  auto enough = static_cast<int>(std::find(path.begin(), path.end(), near.levels) - path.begin());
+  for (int ahead = 1;; ahead *= 2) {
+    if (enough > 0) {
+      ASSIGN_OR_RETURN(const bool there, holds(enough));
+      if (there) break;
+    }
+    if (enough == last) return trials.best();
+    too_few = enough;
+    enough = std::min(last, enough + ahead);
+  }
+  ASSIGN_OR_RETURN(const int fewest, FewestOf(too_few, enough, holds));
+  return trials.Found(path[fewest]);
 }
 
 absl::StatusOr<FoundLevels> FindLevelsForBudget(const LevelSpace& space, double most,

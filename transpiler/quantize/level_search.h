@@ -54,6 +54,14 @@ absl::StatusOr<std::vector<bool>> SmallSet(
 absl::StatusOr<FoundLevels> FindLevelsForDrop(const LevelSpace& space, double most,
                                               const LevelTrial& drop);
 
+// The same where a drop takes long to measure and `estimate`, which is near it, does not. Unless
+// all layers can stay as configured, the levels that hold by the estimate are tried: where they
+// hold, some of their layers may not be needed, and where they do not, the next layers in the order
+// of noise go up too. The number of layers is found by bisection, so that `drop` is called for
+// about twice the logarithm of what the estimate is wrong by.
+absl::StatusOr<FoundLevels> FindLevelsForDrop(const LevelSpace& space, double most,
+                                              const LevelTrial& estimate, const LevelTrial& drop);
+
 // The least noise for which `cost` is at most `most`: layers are quantized in the order of what
 // they save for their noise. At least one layer is quantized. Errors: those of the trials.
 absl::StatusOr<FoundLevels> FindLevelsForBudget(const LevelSpace& space, double most,

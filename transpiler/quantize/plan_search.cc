@@ -24,13 +24,18 @@ absl::StatusOr<std::unique_ptr<PlanSearch>> PlanSearch::Create(const SearchedNet
       network.program->name(), ": nothing is quantized, so that there is nothing to search"));
 }
 
-absl::StatusOr<SimulatedModel> PlanSearch::SimulateWith(const Levels& levels) const {
+absl::StatusOr<SimulatedModel> PlanSearch::SimulateWith(const Levels& levels,
+                                                        Scope* parameters) const {
   return Simulate(*network_.program, *network_.profile, layers_.Apply(network_.config, levels),
-                  network_.names, network_.parameters);
+                  network_.names, parameters);
 }
 
 absl::StatusOr<double> PlanSearch::MetricOf(const Metric& metric, const Levels& levels) {
   return measurements_.Get("metric", levels, [&] { return MeasureMetric(metric, levels); });
+}
+
+absl::StatusOr<double> PlanSearch::EstimateOf(const Metric& metric, const Levels& levels) {
+  return measurements_.Get("estimate", levels, [&] { return MeasureEstimate(metric, levels); });
 }
 
 absl::StatusOr<double> PlanSearch::NoiseOf(const Levels& levels) {
@@ -46,7 +51,15 @@ absl::StatusOr<double> PlanSearch::MeasureMetric(const Metric& metric, const Lev
   if (IsFloat(levels)) {
     return metric.Measure(*network_.program, network_.parameters, *network_.measured, network_.run);
   }
-  ASSIGN_OR_RETURN(const SimulatedModel simulated, SimulateWith(levels));
+  if (!network_.change_weights) return MeasureEstimate(metric, levels);
+  ASSIGN_OR_RETURN(Scope parameters, CopyOf(*network_.parameters));
+  ASSIGN_OR_RETURN(const SimulatedModel simulated, SimulateWith(levels, &parameters));
+  RETURN_IF_ERROR(network_.change_weights(simulated.program, &parameters));
+  return metric.MeasureOrWorst(simulated.program, &parameters, *network_.measured, network_.run);
+}
+
+absl::StatusOr<double> PlanSearch::MeasureEstimate(const Metric& metric, const Levels& levels) {
+  ASSIGN_OR_RETURN(const SimulatedModel simulated, SimulateWith(levels, network_.parameters));
   return metric.MeasureOrWorst(simulated.program, network_.parameters, *network_.measured,
                                network_.run);
 }
@@ -57,7 +70,7 @@ absl::StatusOr<double> PlanSearch::MeasureNoise(const Levels& levels) {
                      OutputNoise::Create(*network_.program, network_.parameters, network_.samples,
                                          network_.outputs, kNoiseSamples, network_.run));
   }
-  ASSIGN_OR_RETURN(const SimulatedModel simulated, SimulateWith(levels));
+  ASSIGN_OR_RETURN(const SimulatedModel simulated, SimulateWith(levels, network_.parameters));
   return noise_->Of(simulated.program, network_.parameters);
 }
 
@@ -72,7 +85,7 @@ absl::StatusOr<double> PlanSearch::MeasureCost(Budget::Of what, const Levels& le
     return cost.milliseconds.value_or(0);
   };
   if (IsFloat(levels)) return cost(*network_.program, *network_.parameters);
-  ASSIGN_OR_RETURN(const SimulatedModel simulated, SimulateWith(levels));
+  ASSIGN_OR_RETURN(const SimulatedModel simulated, SimulateWith(levels, network_.parameters));
   // Some ops are quantized only beside others that are.
   if (simulated.plan.sites().empty()) return cost(*network_.program, *network_.parameters);
   FreezeOptions freeze;
@@ -109,12 +122,17 @@ FoundPlan PlanSearch::PlanOf(const FoundLevels& found) const {
 
 absl::StatusOr<FoundPlan> PlanSearch::ForDrop(const Metric& metric, double most) {
   ASSIGN_OR_RETURN(const double before, MetricOf(metric, AllFloat()));
-  ASSIGN_OR_RETURN(
-      const FoundLevels found,
-      FindLevelsForDrop(Space(), most, [&](const Levels& levels) -> absl::StatusOr<double> {
-        ASSIGN_OR_RETURN(const double after, MetricOf(metric, levels));
-        return metric.Drop(before, after);
-      }));
+  const auto drop = [&](const Levels& levels) -> absl::StatusOr<double> {
+    ASSIGN_OR_RETURN(const double after, MetricOf(metric, levels));
+    return metric.Drop(before, after);
+  };
+  const auto estimate = [&](const Levels& levels) -> absl::StatusOr<double> {
+    ASSIGN_OR_RETURN(const double after, EstimateOf(metric, levels));
+    return metric.Drop(before, after);
+  };
+  ASSIGN_OR_RETURN(const FoundLevels found, network_.change_weights
+                                                ? FindLevelsForDrop(Space(), most, estimate, drop)
+                                                : FindLevelsForDrop(Space(), most, drop));
   return PlanOf(found);
 }
 

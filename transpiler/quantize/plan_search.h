@@ -5,11 +5,13 @@
 #define FIXPOINT_TRANSPILER_QUANTIZE_PLAN_SEARCH_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "proto/config/quant_config.pb.h"
 #include "proto/config/range_profile.pb.h"
@@ -42,6 +44,9 @@ struct SearchedNetwork {
   const SampleSet* samples = nullptr;   // on which noise is measured
   const SampleSet* measured = nullptr;  // on which the metric is
   BatchRunOptions run;
+  // Methods that change the parameters of a simulated program before it is measured; null: there
+  // are none. They take long.
+  std::function<absl::Status(const Program& simulated, Scope* parameters)> change_weights;
 };
 
 // A layer that is not quantized as configured.
@@ -70,7 +75,8 @@ class PlanSearch {
 
   const LayerLevels& layers() const { return layers_; }
 
-  // The metric with these levels. Errors: those of Simulate and Metric::Measure.
+  // The metric with these levels, with what the methods do to the weights. Errors: those of
+  // Simulate, of the methods and of Metric::Measure.
   absl::StatusOr<double> MetricOf(const Metric& metric, const Levels& levels);
   // The noise in the outputs with these levels, relative to the outputs.
   absl::StatusOr<double> NoiseOf(const Levels& levels);
@@ -89,9 +95,12 @@ class PlanSearch {
       : network_(network), measurements_(*measurements) {}
 
   // The network with these levels, of which at least one is not float.
-  absl::StatusOr<SimulatedModel> SimulateWith(const Levels& levels) const;
+  absl::StatusOr<SimulatedModel> SimulateWith(const Levels& levels, Scope* parameters) const;
   bool IsFloat(const Levels& levels) const { return levels == AllFloat(); }
+  // The metric with weights as they are, which is measured sooner.
+  absl::StatusOr<double> EstimateOf(const Metric& metric, const Levels& levels);
   absl::StatusOr<double> MeasureMetric(const Metric& metric, const Levels& levels);
+  absl::StatusOr<double> MeasureEstimate(const Metric& metric, const Levels& levels);
   absl::StatusOr<double> MeasureNoise(const Levels& levels);
   absl::StatusOr<double> MeasureCost(Budget::Of what, const Levels& levels);
   LevelSpace Space();

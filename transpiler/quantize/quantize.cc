@@ -27,6 +27,7 @@
 #include "transpiler/quantize/network_report.h"
 #include "transpiler/quantize/parameter_faults.h"
 #include "transpiler/weights/correct_biases.h"
+#include "transpiler/weights/kept_codes.h"
 #include "transpiler/weights/method_run.h"
 #include "transpiler/weights/round_weights.h"
 #include "transpiler/weights/smooth_activations.h"
@@ -100,7 +101,7 @@ class Quantization {
     }
     Note(network_.simulated.notes);
     Note(NotesOnDeadChannels(network_.simulated.plan, network_.prepared.scope));
-    RETURN_IF_ERROR(ChangeWeights());
+    RETURN_IF_ERROR(ChangeWeights(network_.simulated.program, &network_.simulated_parameters));
     RETURN_IF_ERROR(FreezeAndCompare());
     RETURN_IF_ERROR(Measure());
     return Report();
@@ -163,9 +164,7 @@ class Quantization {
     run.batches = &batches;
     run.samples = options_.weights.samples;
     run.threads = options_.threads;
-    run.progress = [this, what](const MethodProgress& progress) {
-      Tell(what, progress.done, progress.layers);
-    };
+    run.progress = [this, what](int64_t done, int64_t of) { Tell(what, done, of); };
     return method(run);
   }
 
@@ -178,13 +177,15 @@ class Quantization {
     });
   }
 
-  // Of the simulated network; the float one stays as it is.
-  absl::Status ChangeWeights() {
-    const NetworkPair networks = {network_.prepared.program, &network_.prepared.scope,
-                                  network_.simulated.program, &network_.simulated_parameters};
+  // Of a simulated network; the float one stays as it is.
+  absl::Status ChangeWeights(const Program& simulated, Scope* parameters) {
+    const NetworkPair networks = {network_.prepared.program, &network_.prepared.scope, simulated,
+                                  parameters};
     if (options_.weights.rounding) {
+      RoundOptions rounding = *options_.weights.rounding;
+      if (saves_state()) rounding.kept = options_.state_folder;
       RETURN_IF_ERROR(WithMethodRun("round weights", [&](const MethodRun& run) {
-        return RoundWeights(networks, *options_.weights.rounding, run).status();
+        return RoundWeights(networks, rounding, run).status();
       }));
     }
     if (!options_.weights.correct_biases) return absl::OkStatus();
@@ -223,9 +224,11 @@ class Quantization {
   }
 
   bool searches() const { return options_.max_drop || options_.budget; }
-  // A run without a search, and with few samples, is over before anything is worth saving.
+  // Without a search, learned rounding or many samples, a run is over before anything is worth
+  // saving.
   bool saves_state() const {
-    return !options_.state_folder.empty() && (searches() || options_.samples > kSaveEvery);
+    return !options_.state_folder.empty() &&
+           (searches() || options_.weights.rounding || options_.samples > kSaveEvery);
   }
   // "" if nothing is saved.
   std::string StateFile(const char* name) const {
@@ -239,11 +242,14 @@ class Quantization {
     ASSIGN_OR_RETURN(const Target target, LoadTarget(network_.config.target(), QuantizerTable()));
     return absl::StrFormat(
         "program %x, parameters %x, samples %x (%d of seed %d), images %s, labels %s, loss %s, "
-        "scores %s, outputs %s, metric %s on %x, batches of %d, configuration {%s}, target {%s}",
+        "scores %s, outputs %s, metric %s on %x, batches of %d, rounding %s, biases %s on %d "
+        "samples, configuration {%s}, target {%s}",
         profile.program_hash(), profile.parameters_hash(), profile.samples(0).data_hash(),
         profile.samples(0).ids_size(), options_.seed, variables_.images, variables_.labels,
         variables_.loss, variables_.scores, absl::StrJoin(network_.outputs, " "),
         options_.metric ? options_.metric->name() : "none", measured, options_.batch_size,
+        options_.weights.rounding ? "learned" : "nearest",
+        options_.weights.correct_biases ? "corrected" : "kept", options_.weights.samples,
         network_.config.ShortDebugString(), target.ShortDebugString());
   }
 
@@ -262,6 +268,11 @@ class Quantization {
     searched.samples = data_.samples;
     searched.measured = measured_;
     searched.run = HowToMeasure();
+    if (changes_weights()) {
+      searched.change_weights = [this](const Program& simulated, Scope* parameters) {
+        return ChangeWeights(simulated, parameters);
+      };
+    }
     ASSIGN_OR_RETURN(const std::unique_ptr<PlanSearch> search,
                      PlanSearch::Create(searched, &measurements));
     if (options_.budget) {
@@ -316,8 +327,8 @@ class Quantization {
   }
 
   absl::Status Measure() {
-    // A search has measured its result, but for what was done to the weights since.
-    if (!options_.metric || (network_.measured && !changes_weights())) return absl::OkStatus();
+    // A search for a drop has measured its result.
+    if (!options_.metric || network_.measured) return absl::OkStatus();
     MeasuredDrop& measured = network_.measured.emplace();
     measured.samples = measured_->size();
     const BatchRunOptions options = HowToMeasure();
@@ -329,10 +340,6 @@ class Quantization {
     ASSIGN_OR_RETURN(measured.after,
                      options_.metric->Measure(network_.simulated.program,
                                               &network_.simulated_parameters, *measured_, options));
-    if (network_.found && options_.max_drop) {
-      network_.found->reached = options_.metric->Drop(measured.before, measured.after);
-      network_.found->holds = network_.found->reached <= *options_.max_drop;
-    }
     return absl::OkStatus();
   }
 
@@ -389,6 +396,7 @@ void RemoveQuantizeState(const std::string& state_folder) {
        !error && entry != fs::directory_iterator(); entry.increment(error)) {
     const std::string name = entry->path().filename().string();
     const bool is_ours = name == kSavedProfile || name == kSavedMeasurements ||
+                         absl::StartsWith(name, kKeptCodesPrefix) ||
                          absl::StartsWith(name, kTemporaryFilePrefix);
     std::error_code ignored;
     if (is_ours) fs::remove(entry->path(), ignored);

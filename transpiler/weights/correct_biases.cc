@@ -106,8 +106,7 @@ absl::StatusOr<std::vector<CorrectedBias>> CorrectBiases(const NetworkPair& netw
   for (size_t i = 0; i < layers.size(); ++i) {
     const WeightLayer& layer = layers[i];
     if (run.progress != nullptr) {
-      run.progress({std::string(layer.sums->name()), static_cast<int64_t>(i),
-                    static_cast<int64_t>(layers.size()), 0});
+      run.progress(static_cast<int64_t>(i), static_cast<int64_t>(layers.size()));
     }
     ASSIGN_OR_RETURN(const auto simulated,
                      MeansOf(networks.simulated, networks.simulated_parameters, run, {layer}));

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <string>
 
 #include "ops/quantizer_table.h"
 #include "proto/program/program_fwd.h"
@@ -24,13 +23,6 @@ struct NetworkPair {
   Scope* simulated_parameters;  // with the ranges of activations
 };
 
-struct MethodProgress {
-  std::string layer;  // the variable that a product writes
-  int64_t done = 0;   // layers
-  int64_t layers = 0;
-  double part = 0;  // of the next layer, from 0 to 1
-};
-
 struct MethodRun {
   // Samples for the float program. Methods seek their first batch, and so see the same ones.
   FedBatches* batches = nullptr;
@@ -40,8 +32,8 @@ struct MethodRun {
   int threads = 1;
   // Null: the built-in ones.
   const QuantizerTable* quantizers = nullptr;
-  // Called now and then, by the thread that called the method; may be null.
-  std::function<void(const MethodProgress& progress)> progress;
+  // Called before each layer with the number of those that are done, and of all; may be null.
+  std::function<void(int64_t done, int64_t layers)> progress;
 };
 
 }  // namespace fixpoint

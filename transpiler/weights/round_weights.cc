@@ -11,8 +11,10 @@
 #include "absl/strings/str_cat.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/op.h"
+#include "runtime/checksum.h"
 #include "runtime/random.h"
 #include "transpiler/freeze/site_codes.h"
+#include "transpiler/weights/kept_codes.h"
 #include "transpiler/weights/layer_net.h"
 #include "transpiler/weights/learned_rounding.h"
 #include "transpiler/weights/sample_rows.h"
@@ -25,7 +27,6 @@ namespace {
 // A batch is cut into as many parts whatever the number of threads, which share them; the gradient
 // is the sum of theirs in one order.
 constexpr int kParts = 4;
-constexpr int64_t kStepsBetweenProgress = 50;
 
 absl::Status CheckOptions(const RoundOptions& options) {
   const auto want = [](bool holds, absl::string_view what) {
@@ -144,27 +145,31 @@ class Rounder {
  public:
   Rounder(const NetworkPair& networks, const RoundOptions& options, const MethodRun& run,
           const QuantizerTable& quantizers)
-      : networks_(networks), options_(options), run_(run), quantizers_(quantizers) {}
+      : networks_(networks),
+        options_(options),
+        run_(run),
+        quantizers_(quantizers),
+        kept_(options.kept) {}
 
   absl::StatusOr<std::vector<RoundedLayer>> RoundAll() {
     ASSIGN_OR_RETURN(const std::vector<WeightLayer> layers,
                      FindWeightLayers(networks_, quantizers_));
     std::vector<RoundedLayer> rounded;
     for (const WeightLayer& layer : layers) {
-      progress_ = {std::string(layer.sums->name()), static_cast<int64_t>(rounded.size()),
-                   static_cast<int64_t>(layers.size()), 0};
+      const auto number = static_cast<int>(rounded.size());
+      if (run_.progress) run_.progress(number, static_cast<int64_t>(layers.size()));
       RoundedLayer result;
-      result.output = progress_.layer;
+      result.output = std::string(layer.sums->name());
       result.weight = std::string(layer.weight->name());
-      ASSIGN_OR_RETURN(result.why_not, Round(layer, &result));
+      ASSIGN_OR_RETURN(result.why_not, Round(number, layer, &result));
       rounded.push_back(std::move(result));
     }
     return rounded;
   }
 
  private:
-  // Why the weights stay as they are; "": they do not.
-  absl::StatusOr<std::string> Round(const WeightLayer& layer, RoundedLayer* result) {
+  // Why the weights stay as they are; "": they do not. `number` is the layer's.
+  absl::StatusOr<std::string> Round(int number, const WeightLayer& layer, RoundedLayer* result) {
     const Tensor& weight =
         std::get<Tensor>(*networks_.simulated_parameters->FindOrNull(layer.weight->name()));
     ASSIGN_OR_RETURN(const WeightCodesOptions codes_options,
@@ -192,14 +197,23 @@ class Rounder {
     if (samples.x.appended() != samples.target.appended()) {
       return std::string("what it computes has other samples than what it reads");
     }
+    const uint64_t learned_from = LearnedFrom(number, layer, samples, nearest, codes_options);
     Learner learner(options_, run_.threads, layer.channel_axis, std::move(samples),
                     std::move(nets));
     LearnedRounding rounding(weight, nearest, codes_options);
     std::vector<float> weights(weight.size());
     rounding.WriteCodes(rounding.nearest_codes(), absl::MakeSpan(weights));
     ASSIGN_OR_RETURN(result->nearest_error, learner.Error(weights));
-    RETURN_IF_ERROR(Learn(&learner, &weights, &rounding));
-    const std::vector<int32_t> codes = rounding.RoundedCodes();
+    ASSIGN_OR_RETURN(std::optional<std::vector<int32_t>> kept,
+                     kept_.Find(learned_from, weights.size()));
+    if (!kept) {
+      for (int64_t step = 0; step < options_.steps; ++step) {
+        RETURN_IF_ERROR(learner.Step(number, step, &weights, &rounding));
+      }
+      kept = rounding.RoundedCodes();
+      RETURN_IF_ERROR(kept_.Keep(learned_from, *kept));
+    }
+    const std::vector<int32_t>& codes = *kept;
     rounding.WriteCodes(codes, absl::MakeSpan(weights));
     ASSIGN_OR_RETURN(result->learned_error, learner.Error(weights));
     result->elements = weight.size();
@@ -220,22 +234,34 @@ class Rounder {
     return std::string();
   }
 
-  absl::Status Learn(Learner* learner, std::vector<float>* weights, LearnedRounding* rounding) {
-    for (int64_t step = 0; step < options_.steps; ++step) {
-      if (run_.progress != nullptr && step % kStepsBetweenProgress == 0) {
-        progress_.part = static_cast<double>(step) / static_cast<double>(options_.steps);
-        run_.progress(progress_);
-      }
-      RETURN_IF_ERROR(learner->Step(static_cast<int>(progress_.done), step, weights, rounding));
+  // A checksum of all that decides what a layer learns.
+  uint64_t LearnedFrom(int number, const WeightLayer& layer, const LayerSamples& samples,
+                       const WeightCodes& nearest, const WeightCodesOptions& codes) const {
+    std::string words =
+        absl::StrCat(number, " ", options_.steps, " ", options_.batch_size, " ",
+                     options_.learning_rate, " ", options_.lambda, " ", options_.first_beta, " ",
+                     options_.last_beta, " ", options_.steps_without, " ", options_.seed, " ",
+                     codes.codes.smallest, " ", codes.codes.largest, " ", codes.axis, " ");
+    for (const Op* op : layer.ops) absl::StrAppend(&words, op->desc().SerializeAsString());
+    Checksum checksum;
+    checksum.Add({reinterpret_cast<const uint8_t*>(words.data()), words.size()});
+    for (const Argument* parameter : {layer.weight, layer.bias}) {
+      if (parameter == nullptr) continue;
+      checksum.Add(
+          std::get<Tensor>(*networks_.simulated_parameters->FindOrNull(parameter->name())).bytes());
     }
-    return absl::OkStatus();
+    checksum.Add(nearest.codes.bytes());
+    checksum.Add(nearest.scales.bytes());
+    samples.x.AddTo(&checksum);
+    samples.target.AddTo(&checksum);
+    return checksum.value();
   }
 
   const NetworkPair& networks_;
   const RoundOptions& options_;
   const MethodRun& run_;
   const QuantizerTable& quantizers_;
-  MethodProgress progress_;
+  const KeptCodes kept_;
 };
 
 }  // namespace

@@ -30,6 +30,9 @@ struct RoundOptions {
   // Bytes of what a product reads and computes for all samples. Where they are more, fewer samples
   // are learned from.
   int64_t most_bytes = int64_t{1} << 30;
+  // A folder in which what was learned is kept (kept_codes.h), so that a product learns nothing
+  // again that follows from the same samples, parameters and options; "": nowhere.
+  std::string kept;
 };
 
 struct RoundedLayer {
@@ -52,8 +55,8 @@ struct RoundedLayer {
 // whose error that would not lower stays as it was. Both programs stay as they are.
 //
 // Errors: kInvalidArgument: an option that is not above 0, or a part that is not from 0 to 1; those
-// of FindQuantizationSites, of samples, and of Executor::Create and Run. The parameters may then
-// have some of the new weights.
+// of FindQuantizationSites, of samples, of KeptCodes, and of Executor::Create and Run. The
+// parameters may then have some of the new weights.
 absl::StatusOr<std::vector<RoundedLayer>> RoundWeights(const NetworkPair& networks,
                                                        const RoundOptions& options,
                                                        const MethodRun& run);

@@ -41,4 +41,8 @@ absl::StatusOr<Tensor> SampleRows::Gather(absl::Span<const int64_t> rows) const 
   return batch;
 }
 
+void SampleRows::AddTo(Checksum* checksum) const {
+  checksum->Add({reinterpret_cast<const uint8_t*>(values_.data()), values_.size() * sizeof(float)});
+}
+
 }  // namespace fixpoint

@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "runtime/checksum.h"
 #include "runtime/tensor.h"
 
 namespace fixpoint {
@@ -29,6 +30,8 @@ class SampleRows {
 
   // The rows of these indices, one after another. Error (kFailedPrecondition): there is no memory.
   absl::StatusOr<Tensor> Gather(absl::Span<const int64_t> rows) const;
+  // Adds the values of all rows.
+  void AddTo(Checksum* checksum) const;
 
  private:
   const int64_t most_bytes_;

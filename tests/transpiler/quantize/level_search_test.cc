@@ -111,12 +111,69 @@ TEST(LevelSearch, AsksForFewMeasurements) {
   EXPECT_LE(network.trials, 1 + 10 + kMostGivenBack + 1);
 }
 
+// The drop is that of `drops` times a factor, which the estimate does not know.
+LevelTrial TimesTrue(const MadeUp& network, double factor, int* trials) {
+  return [&network, factor, trials](const Levels& levels) {
+    ++*trials;
+    return factor * SumOf(network.drops, levels);
+  };
+}
+
+TEST(LevelSearch, GoesOnWhereTheDropIsLargerThanItsEstimate) {
+  MadeUp network = Of({1, 8, 2, 4, 1, 1});
+  for (const double factor : {1.0, 1.5, 3.0}) {
+    int trials = 0;
+    const absl::StatusOr<FoundLevels> found = FindLevelsForDrop(
+        network.Space(), 5.9, network.Drop(), TimesTrue(network, factor, &trials));
+    ASSERT_TRUE(found.ok());
+    EXPECT_TRUE(found->holds) << factor;
+    EXPECT_LE(found->reached, 5.9) << factor;
+    EXPECT_EQ(found->reached, factor * SumOf(network.drops, found->levels));
+    EXPECT_THAT(found->levels, factor == 1.0   ? ElementsAre(0, 1, 0, 1, 0, 0)
+                               : factor == 1.5 ? ElementsAre(0, 1, 1, 1, 0, 0)
+                                               : ElementsAre(1, 1, 1, 1, 1, 0));
+    EXPECT_LE(trials, 7) << factor;
+  }
+}
+
+TEST(LevelSearch, RaisesFewerLayersWhereTheDropIsSmallerThanItsEstimate) {
+  MadeUp network = Of({1, 8, 2, 4, 1, 1});
+  int trials = 0;
+  const absl::StatusOr<FoundLevels> found =
+      FindLevelsForDrop(network.Space(), 3, network.Drop(), TimesTrue(network, 0.3, &trials));
+  ASSERT_TRUE(found.ok());
+  EXPECT_THAT(found->levels, ElementsAre(0, 1, 0, 0, 0, 0));
+  const absl::StatusOr<FoundLevels> none =
+      FindLevelsForDrop(network.Space(), 3, network.Drop(), TimesTrue(network, 0.1, &trials));
+  ASSERT_TRUE(none.ok());
+  EXPECT_THAT(none->levels, ElementsAre(0, 0, 0, 0, 0, 0));
+}
+
+TEST(LevelSearch, GoesOnToFloatWhereEightBitsDoNotHold) {
+  MadeUp network;
+  network.drops = {{10, 1, 0}, {10, 2, 0}, {1, 1, 0}};
+  network.noise = network.drops;
+  int trials = 0;
+  const absl::StatusOr<FoundLevels> found =
+      FindLevelsForDrop(network.Space(), 4, network.Drop(), TimesTrue(network, 2, &trials));
+  ASSERT_TRUE(found.ok());
+  EXPECT_THAT(found->levels, ElementsAre(1, 2, 1)) << "the estimate is content with 110";
+  const absl::StatusOr<FoundLevels> nothing =
+      FindLevelsForDrop(network.Space(), 1, network.Drop(), TimesTrue(network, 2, &trials));
+  ASSERT_TRUE(nothing.ok());
+  EXPECT_FALSE(nothing->holds);
+  EXPECT_EQ(nothing->reached, 2);
+  EXPECT_THAT(nothing->levels, ElementsAre(2, 2, 1));
+}
+
 TEST(LevelSearch, AnErrorOfATrialEndsIt) {
   MadeUp network = Of({1, 2});
   const LevelTrial fails = [](const Levels&) -> absl::StatusOr<double> {
     return absl::InvalidArgumentError("no");
   };
   EXPECT_EQ(FindLevelsForDrop(network.Space(), 0, fails).status(),
+            absl::InvalidArgumentError("no"));
+  EXPECT_EQ(FindLevelsForDrop(network.Space(), 0, network.Drop(), fails).status(),
             absl::InvalidArgumentError("no"));
   EXPECT_EQ(FindLevelsForBudget(network.Space(), 0, fails).status(),
             absl::InvalidArgumentError("no"));

@@ -89,8 +89,13 @@ std::string ComparisonText(const QuantizedNetwork& network) {
 std::string MeasuredText(const QuantizeCommand& command, const QuantizedNetwork& network) {
   if (!network.measured) return "";
   const MeasuredDrop& measured = *network.measured;
-  return absl::StrFormat("%s: %.4f in float, %.4f on integers, on %d samples\n", command.metric,
-                         measured.before, measured.after, measured.samples);
+  std::string text = absl::StrFormat(
+      "%s: %.4f in float, %.4f on integers, on %d samples: drop %.4f", command.metric,
+      measured.before.value, measured.after.value, measured.samples, measured.drop);
+  if (measured.before.standard_error) {
+    absl::StrAppendFormat(&text, " +- %.4f", *measured.before.standard_error);
+  }
+  return text + "\n";
 }
 
 // What flags name of the program's inputs and outputs. Usage errors: those of

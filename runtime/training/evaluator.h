@@ -24,6 +24,11 @@ struct Evaluation {
   std::optional<double> accuracy;  // the share of right answers
   // The mean over all samples of what a batch gives, by the name of its variable.
   std::vector<std::pair<std::string, double>> metrics;
+  // The standard errors of these: of the accuracy, that of a share; of means, by how much batches
+  // differ. None where there are fewer than two batches, or they are not finite.
+  std::optional<double> loss_error;
+  std::optional<double> accuracy_error;
+  std::vector<std::optional<double>> metric_errors;
 };
 
 // Error (kFailedPrecondition): the program has an op of the backward pass or of an optimizer, which

@@ -63,41 +63,49 @@ absl::Status Metric::CheckIsThere(const Program& program, const NetworkVariables
       DidYouMean(name_, names)));
 }
 
-std::optional<double> Metric::ValueIn(const Evaluation& evaluation) const {
+std::optional<Measured> Metric::MeasuredIn(const Evaluation& evaluation) const {
   switch (kind_) {
     case Kind::kAccuracy:
       if (!evaluation.accuracy) return std::nullopt;
-      return kPercent * *evaluation.accuracy;
+      return Measured{kPercent * *evaluation.accuracy,
+                      kPercent * evaluation.accuracy_error.value_or(0)};
     case Kind::kLoss:
-      return evaluation.loss;
+      if (!evaluation.loss) return std::nullopt;
+      return Measured{*evaluation.loss, evaluation.loss_error};
     case Kind::kVariable:
       break;
   }
-  for (const auto& [name, mean] : evaluation.metrics) {
-    if (name == name_) return mean;
+  for (size_t i = 0; i < evaluation.metrics.size(); ++i) {
+    const auto& [name, mean] = evaluation.metrics[i];
+    if (name == name_) return Measured{mean, evaluation.metric_errors[i]};
   }
   return std::nullopt;
 }
 
 std::optional<double> Metric::In(const Evaluation& evaluation) const {
-  const std::optional<double> value = ValueIn(evaluation);
-  return value && std::isfinite(*value) ? value : std::nullopt;
+  const std::optional<Measured> measured = MeasuredIn(evaluation);
+  if (!measured || !std::isfinite(measured->value)) return std::nullopt;
+  return measured->value;
 }
 
-absl::StatusOr<double> Metric::MeasureOrWorst(const Program& program, Scope* scope,
-                                              const SampleSet& set, BatchRunOptions options) const {
+absl::StatusOr<Measured> Metric::MeasureOrWorst(const Program& program, Scope* scope,
+                                                const SampleSet& set,
+                                                BatchRunOptions options) const {
   options.variables.metrics.clear();
   if (is_variable()) options.variables.metrics.push_back(name_);
   ASSIGN_OR_RETURN(Evaluator evaluator, Evaluator::Create(program, scope, &set, options));
   ASSIGN_OR_RETURN(const Evaluation evaluation, evaluator.Run());
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  return In(evaluation).value_or(less_is_better_ ? kInfinity : -kInfinity);
+  const std::optional<Measured> measured = MeasuredIn(evaluation);
+  if (measured && std::isfinite(measured->value)) return *measured;
+  return Measured{less_is_better_ ? kInfinity : -kInfinity};
 }
 
-absl::StatusOr<double> Metric::Measure(const Program& program, Scope* scope, const SampleSet& set,
-                                       BatchRunOptions options) const {
-  ASSIGN_OR_RETURN(const double value, MeasureOrWorst(program, scope, set, std::move(options)));
-  if (std::isfinite(value)) return value;
+absl::StatusOr<Measured> Metric::Measure(const Program& program, Scope* scope, const SampleSet& set,
+                                         BatchRunOptions options) const {
+  ASSIGN_OR_RETURN(const Measured measured,
+                   MeasureOrWorst(program, scope, set, std::move(options)));
+  if (std::isfinite(measured.value)) return measured;
   return absl::InvalidArgumentError(
       absl::StrCat("the metric ", name_, " is not a finite number; want one"));
 }

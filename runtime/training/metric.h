@@ -15,6 +15,7 @@
 #include "runtime/scope.h"
 #include "runtime/training/batch_runner.h"
 #include "runtime/training/evaluator.h"
+#include "runtime/training/measured.h"
 
 namespace fixpoint {
 
@@ -43,11 +44,11 @@ class Metric {
                             const SampleSet& set) const;
   // What a program reaches on all samples of a set; infinity, or minus that, for the worst there is
   // if that is not a finite number. Errors: those of Evaluator.
-  absl::StatusOr<double> MeasureOrWorst(const Program& program, Scope* scope, const SampleSet& set,
-                                        BatchRunOptions options) const;
+  absl::StatusOr<Measured> MeasureOrWorst(const Program& program, Scope* scope,
+                                          const SampleSet& set, BatchRunOptions options) const;
   // The same. Error (kInvalidArgument): the metric is not finite.
-  absl::StatusOr<double> Measure(const Program& program, Scope* scope, const SampleSet& set,
-                                 BatchRunOptions options) const;
+  absl::StatusOr<Measured> Measure(const Program& program, Scope* scope, const SampleSet& set,
+                                   BatchRunOptions options) const;
 
  private:
   enum class Kind { kAccuracy, kLoss, kVariable };
@@ -56,7 +57,7 @@ class Metric {
       : kind_(kind), name_(name), less_is_better_(less_is_better) {}
 
   // The number as it was measured.
-  std::optional<double> ValueIn(const Evaluation& evaluation) const;
+  std::optional<Measured> MeasuredIn(const Evaluation& evaluation) const;
 
   Kind kind_;
   std::string name_;

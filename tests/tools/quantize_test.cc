@@ -52,7 +52,8 @@ TEST_F(QuantizeTool, WritesAFolderWithAllForms) {
 TEST_F(QuantizeTool, MeasuresInFloatAndOnIntegersAndReports) {
   EXPECT_THAT(Run({"--metric=-mean"}).out, HasSubstr("-mean: "));
   EXPECT_THAT(Run({"--metric=accuracy", "--eval_data=npz:few.npz"}).out,
-              HasSubstr("accuracy: 100.0000 in float, 100.0000 on integers, on 3 samples\n"));
+              HasSubstr("accuracy: 100.0000 in float, 100.0000 on integers, on 3 samples: drop "
+                        "0.0000 +- 0.0000\n"));
   const std::string report = folder_.Read("out/report.textproto");
   EXPECT_THAT(report, HasSubstr("tool: \"quantize\"\nprogram: \"net.txt\"\n"));
   EXPECT_THAT(report, HasSubstr("name: \"accuracy\"\n  higher_is_better: true\n  before: 100\n"));
@@ -124,6 +125,7 @@ TEST_F(QuantizeSearch, FindsWhatHasToStayAtMoreBits) {
   EXPECT_THAT(run.out, HasSubstr("kept at 8 bits: "));
   EXPECT_THAT(run.out, HasSubstr("the bound holds: a drop of "));
   EXPECT_THAT(folder_.Read("out/config.textproto"), HasSubstr("spec {\n    bits: 8\n"));
+  EXPECT_THAT(folder_.Read("out/report.textproto"), HasSubstr("  sensitivity: "));
   const std::string found = folder_.Read("out/lowered.pdiparams");
 
   // The rules lead there without a search.
@@ -149,6 +151,18 @@ TEST_F(QuantizeSearch, MeasuresWhatItWritesWithTheMethodsForWeights) {
       "tools/infer", {"out/lowered.pdmodel", "--params=out/lowered.pdiparams", "--data=digits:200"},
       options);
   EXPECT_EQ(infer.out, "images 40, accuracy 0.9000\n");
+}
+
+TEST_F(QuantizeSearch, SaysThatABoundIsWithinChance) {
+  const std::string note =
+      "the bound on the drop of accuracy, 2, is less than one standard error of it on 40 samples, "
+      "2.4686: whether it holds is partly chance";
+  const BinaryRun run = Search({"--metric=accuracy", "--max_drop=2"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr(" on integers, on 40 samples: drop 0.0000 +- 2.4686\n"));
+  EXPECT_THAT(run.err, HasSubstr(note));
+  EXPECT_THAT(folder_.Read("out/report.textproto"), HasSubstr(note));
+  EXPECT_EQ(Search({"--metric=accuracy", "--max_drop=2.5"}).err, "");
 }
 
 TEST_F(QuantizeSearch, SpendsABudgetOnFloat) {

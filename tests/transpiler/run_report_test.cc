@@ -311,7 +311,6 @@ TEST(Advice, FollowsFromWhatAnOpIs) {
               ElementsAre("from_before"));
   EXPECT_THAT(AdviceOn("", "lowered: 'not_quantized'"), ElementsAre("not_in_training"));
   const RunReport report = Parsed(R"(
-    metrics { before: 0.9 after: 0.8 }
     ops { quantized: true sensitivity: 0.05 }
     ops { quantized: true sensitivity: 0.01 })");
   EXPECT_THAT(CodesOf(AdviceFor(report, report.ops(0))), ElementsAre("costly"));

@@ -10,6 +10,13 @@
 #include "proto/file/text_message.h"
 
 namespace fixpoint {
+namespace {
+
+std::string NameOf(absl::string_view what, const Levels& levels) {
+  return absl::StrCat(what, " ", absl::StrJoin(levels, ""));
+}
+
+}  // namespace
 
 absl::Status Measurements::Load() {
   std::error_code error;
@@ -23,25 +30,33 @@ absl::Status Measurements::Load() {
   }
   state_ = std::move(saved);
   for (const QuantizeState::Measurement& measurement : state_.measurements()) {
-    values_[measurement.what()] = measurement.value();
+    Measured& measured = measured_[measurement.what()];
+    measured.value = measurement.value();
+    if (measurement.has_standard_error()) measured.standard_error = measurement.standard_error();
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<double> Measurements::Get(absl::string_view what, const Levels& levels,
-                                         const std::function<absl::StatusOr<double>()>& measure) {
-  const std::string name = absl::StrCat(what, " ", absl::StrJoin(levels, ""));
-  if (const auto known = values_.find(name); known != values_.end()) return known->second;
-  ASSIGN_OR_RETURN(const double value, measure());
-  values_[name] = value;
+std::optional<Measured> Measurements::Find(absl::string_view what, const Levels& levels) const {
+  const auto known = measured_.find(NameOf(what, levels));
+  return known == measured_.end() ? std::nullopt : std::optional<Measured>(known->second);
+}
+
+absl::StatusOr<Measured> Measurements::Get(
+    absl::string_view what, const Levels& levels,
+    const std::function<absl::StatusOr<Measured>()>& measure) {
+  if (const std::optional<Measured> known = Find(what, levels)) return *known;
+  ASSIGN_OR_RETURN(const Measured measured, measure());
   QuantizeState::Measurement& measurement = *state_.add_measurements();
-  measurement.set_what(name);
-  measurement.set_value(value);
+  measurement.set_what(NameOf(what, levels));
+  measurement.set_value(measured.value);
+  if (measured.standard_error) measurement.set_standard_error(*measured.standard_error);
+  measured_[measurement.what()] = measured;
   if (!file_.empty()) {
     RETURN_IF_ERROR(WriteFileAtomically(file_, PrintTextMessage(state_)));
   }
   after_each_();
-  return value;
+  return measured;
 }
 
 }  // namespace fixpoint

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -13,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "proto/config/quantize_state.pb.h"
+#include "runtime/training/measured.h"
 #include "transpiler/quantize/level_search.h"
 
 namespace fixpoint {
@@ -31,8 +33,11 @@ class Measurements {
 
   // What was measured before, or what `measure` gives now. Errors: those of `measure`;
   // kUnavailable: it cannot be saved.
-  absl::StatusOr<double> Get(absl::string_view what, const Levels& levels,
-                             const std::function<absl::StatusOr<double>()>& measure);
+  absl::StatusOr<Measured> Get(absl::string_view what, const Levels& levels,
+                               const std::function<absl::StatusOr<Measured>()>& measure);
+
+  // What was measured before, if it was.
+  std::optional<Measured> Find(absl::string_view what, const Levels& levels) const;
 
   // `after_each` is called after each measurement that is made.
   void CallAfterEach(std::function<void()> after_each) { after_each_ = std::move(after_each); }
@@ -44,7 +49,7 @@ class Measurements {
   const std::string file_;
   std::function<void()> after_each_ = [] {};
   QuantizeState state_;
-  std::map<std::string, double> values_;
+  std::map<std::string, Measured> measured_;
 };
 
 }  // namespace fixpoint

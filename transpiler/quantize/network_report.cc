@@ -90,6 +90,14 @@ absl::StatusOr<RunReport> ReportOf(const ReportedNetwork& network) {
   return report;
 }
 
+void AddSensitivity(absl::Span<const LayerNoise> layers, RunReport* report) {
+  const ReportOps ops = WritersIn(report);
+  for (const LayerNoise& layer : layers) {
+    const auto found = ops.find(layer.output);
+    if (found != ops.end()) found->second->set_sensitivity(layer.noise);
+  }
+}
+
 void AddDifference(const ComparedVariable& variable, RunReport::Op* op) {
   op->set_signal_to_noise(variable.SignalToNoise());
   RunReport::Difference& difference = *op->mutable_difference();

@@ -15,6 +15,7 @@
 #include "runtime/scope.h"
 #include "transpiler/lower/lowered_op.h"
 #include "transpiler/quantize/network_cost.h"
+#include "transpiler/quantize/plan_search.h"
 
 namespace fixpoint {
 
@@ -34,6 +35,9 @@ struct ReportedNetwork {
 // The ops, values and forms; metrics, settings and notes are the caller's. Errors: those of
 // AddProfile.
 absl::StatusOr<RunReport> ReportOf(const ReportedNetwork& network);
+
+// What each layer that a search looked at costs alone.
+void AddSensitivity(absl::Span<const LayerNoise> layers, RunReport* report);
 
 // How far what an op writes is from what it writes in the other program.
 void AddDifference(const ComparedVariable& variable, RunReport::Op* op);

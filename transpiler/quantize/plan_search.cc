@@ -11,6 +11,11 @@
 #include "transpiler/quantize/simulated_model.h"
 
 namespace fixpoint {
+namespace {
+
+constexpr char kNoise[] = "noise";
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<PlanSearch>> PlanSearch::Create(const SearchedNetwork& network,
                                                                Measurements* measurements) {
@@ -30,35 +35,45 @@ absl::StatusOr<SimulatedModel> PlanSearch::SimulateWith(const Levels& levels,
                   network_.names, parameters);
 }
 
-absl::StatusOr<double> PlanSearch::MetricOf(const Metric& metric, const Levels& levels) {
+absl::StatusOr<Measured> PlanSearch::MetricOf(const Metric& metric, const Levels& levels) {
   return measurements_.Get("metric", levels, [&] { return MeasureMetric(metric, levels); });
 }
 
-absl::StatusOr<double> PlanSearch::EstimateOf(const Metric& metric, const Levels& levels) {
+absl::StatusOr<Measured> PlanSearch::EstimateOf(const Metric& metric, const Levels& levels) {
   return measurements_.Get("estimate", levels, [&] { return MeasureEstimate(metric, levels); });
 }
 
+absl::StatusOr<double> PlanSearch::Number(absl::string_view what, const Levels& levels,
+                                          const std::function<absl::StatusOr<double>()>& measure) {
+  ASSIGN_OR_RETURN(const Measured measured,
+                   measurements_.Get(what, levels, [&]() -> absl::StatusOr<Measured> {
+                     ASSIGN_OR_RETURN(const double number, measure());
+                     return Measured{number};
+                   }));
+  return measured.value;
+}
+
 absl::StatusOr<double> PlanSearch::NoiseOf(const Levels& levels) {
-  return measurements_.Get("noise", levels, [&] { return MeasureNoise(levels); });
+  return Number(kNoise, levels, [&] { return MeasureNoise(levels); });
 }
 
 absl::StatusOr<double> PlanSearch::CostOf(Budget::Of what, const Levels& levels) {
-  return measurements_.Get(what == Budget::Of::kBytes ? "bytes" : "ms", levels,
-                           [&] { return MeasureCost(what, levels); });
+  return Number(what == Budget::Of::kBytes ? "bytes" : "ms", levels,
+                [&] { return MeasureCost(what, levels); });
 }
 
-absl::StatusOr<double> PlanSearch::MeasureMetric(const Metric& metric, const Levels& levels) {
+absl::StatusOr<Measured> PlanSearch::MeasureMetric(const Metric& metric, const Levels& levels) {
   if (IsFloat(levels)) {
     return metric.Measure(*network_.program, network_.parameters, *network_.measured, network_.run);
   }
   if (!network_.change_weights) return MeasureEstimate(metric, levels);
   ASSIGN_OR_RETURN(Scope parameters, CopyOf(*network_.parameters));
   ASSIGN_OR_RETURN(const SimulatedModel simulated, SimulateWith(levels, &parameters));
-  RETURN_IF_ERROR(network_.change_weights(simulated.program, &parameters));
+  RETURN_IF_ERROR(network_.change_weights(simulated, &parameters));
   return metric.MeasureOrWorst(simulated.program, &parameters, *network_.measured, network_.run);
 }
 
-absl::StatusOr<double> PlanSearch::MeasureEstimate(const Metric& metric, const Levels& levels) {
+absl::StatusOr<Measured> PlanSearch::MeasureEstimate(const Metric& metric, const Levels& levels) {
   ASSIGN_OR_RETURN(const SimulatedModel simulated, SimulateWith(levels, network_.parameters));
   return metric.MeasureOrWorst(simulated.program, network_.parameters, *network_.measured,
                                network_.run);
@@ -107,9 +122,14 @@ LevelSpace PlanSearch::Space() {
 FoundPlan PlanSearch::PlanOf(const FoundLevels& found) const {
   FoundPlan plan;
   plan.config = layers_.Apply(network_.config, found.levels);
-  plan.levels = found.levels;
   plan.layers = static_cast<int>(found.levels.size());
+  LevelSpace space;
+  space.layers = plan.layers;
+  space.levels = layers_.levels();
   for (size_t i = 0; i < found.levels.size(); ++i) {
+    if (const auto noise = measurements_.Find(kNoise, space.Alone(static_cast<int>(i), 0))) {
+      plan.noise.push_back({layers_.layers()[i].output, noise->value});
+    }
     if (found.levels[i] == 0) continue;
     plan.raised.push_back({layers_.layers()[i].output, layers_.NameOf(found.levels[i]),
                            found.levels[i] == layers_.levels() - 1});
@@ -121,19 +141,22 @@ FoundPlan PlanSearch::PlanOf(const FoundLevels& found) const {
 }
 
 absl::StatusOr<FoundPlan> PlanSearch::ForDrop(const Metric& metric, double most) {
-  ASSIGN_OR_RETURN(const double before, MetricOf(metric, AllFloat()));
+  ASSIGN_OR_RETURN(const Measured before, MetricOf(metric, AllFloat()));
   const auto drop = [&](const Levels& levels) -> absl::StatusOr<double> {
-    ASSIGN_OR_RETURN(const double after, MetricOf(metric, levels));
-    return metric.Drop(before, after);
+    ASSIGN_OR_RETURN(const Measured after, MetricOf(metric, levels));
+    return metric.Drop(before.value, after.value);
   };
   const auto estimate = [&](const Levels& levels) -> absl::StatusOr<double> {
-    ASSIGN_OR_RETURN(const double after, EstimateOf(metric, levels));
-    return metric.Drop(before, after);
+    ASSIGN_OR_RETURN(const Measured after, EstimateOf(metric, levels));
+    return metric.Drop(before.value, after.value);
   };
   ASSIGN_OR_RETURN(const FoundLevels found, network_.change_weights
                                                 ? FindLevelsForDrop(Space(), most, estimate, drop)
                                                 : FindLevelsForDrop(Space(), most, drop));
-  return PlanOf(found);
+  FoundPlan plan = PlanOf(found);
+  ASSIGN_OR_RETURN(const Measured after, MetricOf(metric, found.levels));
+  plan.measured = {before, after, plan.reached, network_.measured->size()};
+  return plan;
 }
 
 absl::StatusOr<FoundPlan> PlanSearch::ForBudget(const Budget& budget) {

@@ -13,12 +13,14 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "proto/config/quant_config.pb.h"
 #include "proto/config/range_profile.pb.h"
 #include "proto/program/program_fwd.h"
 #include "runtime/data/sample_set.h"
 #include "runtime/scope.h"
 #include "runtime/training/batch_runner.h"
+#include "runtime/training/measured.h"
 #include "runtime/training/metric.h"
 #include "transpiler/pipeline/input_error.h"
 #include "transpiler/quantize/layer_levels.h"
@@ -46,7 +48,7 @@ struct SearchedNetwork {
   BatchRunOptions run;
   // Methods that change the parameters of a simulated program before it is measured; null: there
   // are none. They take long.
-  std::function<absl::Status(const Program& simulated, Scope* parameters)> change_weights;
+  std::function<absl::Status(const SimulatedModel& simulated, Scope* parameters)> change_weights;
 };
 
 // A layer that is not quantized as configured.
@@ -56,13 +58,29 @@ struct RaisedLayer {
   bool is_float = false;
 };
 
+// The noise that a layer makes in the outputs if it alone is quantized, as configured; relative to
+// the outputs.
+struct LayerNoise {
+  std::string output;
+  double noise = 0;
+};
+
+// The metric of two networks.
+struct MeasuredDrop {
+  Measured before;  // in float
+  Measured after;   // on integers
+  double drop = 0;  // by how much that is worse
+  int64_t samples = 0;
+};
+
 struct FoundPlan {
   QuantConfig config;
-  Levels levels;
   std::vector<RaisedLayer> raised;
+  std::vector<LayerNoise> noise;  // as far as it was needed
   int layers = 0;
-  double reached = 0;  // the drop of the metric, or what it takes
-  bool holds = true;   // or else nothing that was tried meets the bound, and this is the best
+  std::optional<MeasuredDrop> measured;  // of a search for a drop
+  double reached = 0;                    // the drop of the metric, or what it takes
+  bool holds = true;  // or else nothing that was tried meets the bound, and this is the best
   int measurements = 0;
 };
 
@@ -77,7 +95,7 @@ class PlanSearch {
 
   // The metric with these levels, with what the methods do to the weights. Errors: those of
   // Simulate, of the methods and of Metric::Measure.
-  absl::StatusOr<double> MetricOf(const Metric& metric, const Levels& levels);
+  absl::StatusOr<Measured> MetricOf(const Metric& metric, const Levels& levels);
   // The noise in the outputs with these levels, relative to the outputs.
   absl::StatusOr<double> NoiseOf(const Levels& levels);
   // What the lowered network takes. Errors: also those of Freeze and Lower.
@@ -98,9 +116,12 @@ class PlanSearch {
   absl::StatusOr<SimulatedModel> SimulateWith(const Levels& levels, Scope* parameters) const;
   bool IsFloat(const Levels& levels) const { return levels == AllFloat(); }
   // The metric with weights as they are, which is measured sooner.
-  absl::StatusOr<double> EstimateOf(const Metric& metric, const Levels& levels);
-  absl::StatusOr<double> MeasureMetric(const Metric& metric, const Levels& levels);
-  absl::StatusOr<double> MeasureEstimate(const Metric& metric, const Levels& levels);
+  absl::StatusOr<Measured> EstimateOf(const Metric& metric, const Levels& levels);
+  absl::StatusOr<Measured> MeasureMetric(const Metric& metric, const Levels& levels);
+  absl::StatusOr<Measured> MeasureEstimate(const Metric& metric, const Levels& levels);
+  // What is measured, or was, without an error of its own.
+  absl::StatusOr<double> Number(absl::string_view what, const Levels& levels,
+                                const std::function<absl::StatusOr<double>()>& measure);
   absl::StatusOr<double> MeasureNoise(const Levels& levels);
   absl::StatusOr<double> MeasureCost(Budget::Of what, const Levels& levels);
   LevelSpace Space();

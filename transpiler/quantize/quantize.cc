@@ -101,7 +101,7 @@ class Quantization {
     }
     Note(network_.simulated.notes);
     Note(NotesOnDeadChannels(network_.simulated.plan, network_.prepared.scope));
-    RETURN_IF_ERROR(ChangeWeights(network_.simulated.program, &network_.simulated_parameters));
+    RETURN_IF_ERROR(ChangeWeights(network_.simulated, &network_.simulated_parameters));
     RETURN_IF_ERROR(FreezeAndCompare());
     RETURN_IF_ERROR(Measure());
     return Report();
@@ -178,9 +178,9 @@ class Quantization {
   }
 
   // Of a simulated network; the float one stays as it is.
-  absl::Status ChangeWeights(const Program& simulated, Scope* parameters) {
-    const NetworkPair networks = {network_.prepared.program, &network_.prepared.scope, simulated,
-                                  parameters};
+  absl::Status ChangeWeights(const SimulatedModel& simulated, Scope* parameters) {
+    const NetworkPair networks = {network_.prepared.program, &network_.prepared.scope,
+                                  simulated.program, parameters};
     if (options_.weights.rounding) {
       RoundOptions rounding = *options_.weights.rounding;
       if (saves_state()) rounding.kept = options_.state_folder;
@@ -269,7 +269,7 @@ class Quantization {
     searched.measured = measured_;
     searched.run = HowToMeasure();
     if (changes_weights()) {
-      searched.change_weights = [this](const Program& simulated, Scope* parameters) {
+      searched.change_weights = [this](const SimulatedModel& simulated, Scope* parameters) {
         return ChangeWeights(simulated, parameters);
       };
     }
@@ -279,10 +279,7 @@ class Quantization {
       ASSIGN_OR_RETURN(network_.found, search->ForBudget(*options_.budget));
     } else {
       ASSIGN_OR_RETURN(network_.found, search->ForDrop(*options_.metric, *options_.max_drop));
-      MeasuredDrop& measured = network_.measured.emplace();
-      measured.samples = measured_->size();
-      ASSIGN_OR_RETURN(measured.before, search->MetricOf(*options_.metric, search->AllFloat()));
-      ASSIGN_OR_RETURN(measured.after, search->MetricOf(*options_.metric, network_.found->levels));
+      network_.measured = network_.found->measured;
     }
     network_.config = network_.found->config;
     return absl::OkStatus();
@@ -340,6 +337,7 @@ class Quantization {
     ASSIGN_OR_RETURN(measured.after,
                      options_.metric->Measure(network_.simulated.program,
                                               &network_.simulated_parameters, *measured_, options));
+    measured.drop = options_.metric->Drop(measured.before.value, measured.after.value);
     return absl::OkStatus();
   }
 
@@ -359,19 +357,36 @@ class Quantization {
                      ReportOf({floats, network_.prepared.scope, network_.simulated.plan,
                                network_.profile, network_.lowered.ops, network_.noise,
                                network_.float_cost, portable, network_.lowered_cost}));
+    if (network_.found) AddSensitivity(network_.found->noise, &network_.report);
+    NoteUncertainBound();
     for (const std::string& note : network_.notes) network_.report.add_notes(note);
     if (!network_.measured) return absl::OkStatus();
     RunReport::Metric& metric = *network_.report.add_metrics();
     metric.set_name(options_.metric->name());
     metric.set_higher_is_better(options_.metric->Drop(1, 0) > 0);
-    metric.set_before(network_.measured->before);
-    metric.set_after(network_.measured->after);
-    metric.set_samples(network_.measured->samples);
+    const MeasuredDrop& measured = *network_.measured;
+    metric.set_before(measured.before.value);
+    metric.set_after(measured.after.value);
+    if (measured.before.standard_error) {
+      metric.set_standard_error(*measured.before.standard_error);
+    }
+    metric.set_samples(measured.samples);
     if (options_.max_drop) {
       metric.set_bound(metric.higher_is_better() ? metric.before() - *options_.max_drop
                                                  : metric.before() + *options_.max_drop);
     }
     return absl::OkStatus();
+  }
+
+  void NoteUncertainBound() {
+    if (!options_.max_drop || !network_.measured) return;
+    const std::optional<double> error = network_.measured->before.standard_error;
+    if (!error || *options_.max_drop >= *error) return;
+    Note({absl::StrCat(network_.prepared.program.name(), ": the bound on the drop of ",
+                       options_.metric->name(), ", ", *options_.max_drop,
+                       ", is less than one standard error of it on ", network_.measured->samples,
+                       " samples, ", absl::StrFormat("%.4f", *error),
+                       ": whether it holds is partly chance; more samples tell better")});
   }
 
   const QuantizeData& data_;

@@ -24,13 +24,6 @@
 
 namespace fixpoint {
 
-// The metric in float and on integers.
-struct MeasuredDrop {
-  double before = 0;
-  double after = 0;
-  int64_t samples = 0;
-};
-
 struct QuantizedNetwork {
   PreparedModel prepared;
   std::vector<std::string> outputs;  // as the prepared program has them

@@ -190,21 +190,18 @@ bool AreValuesFine(const RunReport& report, const Op& op) {
                       [&report](int value) { return IsLow(report.values(value)); });
 }
 
-// Whether any metric got worse at all.
+// Noise adds up over ops to a first order.
 bool IsCostly(const RunReport& report, const Op& op) {
-  return op.sensitivity() > 0 &&
-         std::any_of(report.metrics().begin(), report.metrics().end(), [&op](const auto& metric) {
-           return 4 * op.sensitivity() >= std::fabs(metric.before() - metric.after()) &&
-                  metric.before() != metric.after();
-         });
+  double sum = 0;
+  for (const Op& other : report.ops()) sum += other.sensitivity();
+  return op.sensitivity() > 0 && 4 * op.sensitivity() >= sum;
 }
 
 constexpr OpRow kOfOps[] = {
     {"costly",
      [](const RunReport& report, const Op& op) { return op.quantized() && IsCostly(report, op); },
-     "Alone it costs a quarter of the loss or more. A rule that gives it more bits, or leaves it "
-     "in "
-     "float, helps most."},
+     "Alone it makes a quarter of the noise in the outputs, or more. A rule that gives it more "
+     "bits, or leaves it in float, helps most."},
     {"from_before",
      [](const RunReport& report, const Op& op) {
        return op.values_size() > 0 && op.has_signal_to_noise() &&

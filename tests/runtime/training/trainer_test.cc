@@ -5,6 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <numeric>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -81,6 +84,39 @@ TEST_P(Trainers, LearnsWhatIsMeasuredOnATestSet) {
   EXPECT_EQ(after.samples, 256);
   EXPECT_LT(*after.loss, *before.loss / 2);
   EXPECT_GT(*after.accuracy, 0.9);
+}
+
+TEST_P(Trainers, AnEvaluationSaysHowFarItMayBeOff) {
+  const SmallNetwork net;
+  const ImageSamples set = BrighterPixelSet(60);
+  BatchRunOptions options = OptionsOf(net.main, GetParam());
+  Scope scope;
+  ASSERT_EQ(Initialize(net.startup, &scope, options), absl::OkStatus());
+  options.variables.scores = FindNetworkVariables(net.test)->scores;
+  options.variables.loss = "mean_0.tmp_0";
+  options.variables.metrics = {options.variables.loss};
+  options.batches.batch_size = 1;
+  options.batches.shuffle = false;
+  BatchRunner runner = *BatchRunner::Create(net.test, &scope, &set, options);
+  std::vector<double> losses;
+  for (int i = 0; i < 60; ++i) losses.push_back(*runner.Run(i, /*step=*/0)->loss);
+  const double mean = std::accumulate(losses.begin(), losses.end(), 0.0) / 60;
+  double squares = 0;
+  for (const double loss : losses) squares += (loss - mean) * (loss - mean);
+  const double expected = std::sqrt(squares / 59 / 60);
+
+  Evaluation evaluation = *Evaluator::Create(net.test, &scope, &set, options)->Run();
+  EXPECT_NEAR(*evaluation.loss_error, expected, 1e-9);
+  EXPECT_EQ(*evaluation.metric_errors[0], *evaluation.loss_error);
+  const double share = *evaluation.accuracy;
+  EXPECT_DOUBLE_EQ(*evaluation.accuracy_error, std::sqrt(share * (1 - share) / 60));
+  options.batches.batch_size = 7;  // the last batch has 4
+  evaluation = *Evaluator::Create(net.test, &scope, &set, options)->Run();
+  EXPECT_GT(*evaluation.loss_error, expected / 2);
+  EXPECT_LT(*evaluation.loss_error, expected * 2);
+  options.batches.batch_size = 60;
+  evaluation = *Evaluator::Create(net.test, &scope, &set, options)->Run();
+  EXPECT_EQ(evaluation.loss_error, std::nullopt) << "one batch tells nothing";
 }
 
 TEST_P(Trainers, TheSameSeedGivesTheSameBits) {

@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 // Counts how often it was asked.
 struct Counter {
   int asked = 0;
-  absl::StatusOr<double> Measure() { return 0.1 * ++asked; }
+  absl::StatusOr<Measured> Measure() { return Measured{0.1 * ++asked, 0.3}; }
 };
 
 TEST(Measurements, NothingIsMeasuredTwice) {
@@ -25,23 +25,25 @@ TEST(Measurements, NothingIsMeasuredTwice) {
   Counter counter;
   const auto measure = [&] { return counter.Measure(); };
   Measurements measurements("net", folder.Path("state"));
-  EXPECT_EQ(*measurements.Get("noise", {0, 1}, measure), 0.1);
-  EXPECT_EQ(*measurements.Get("noise", {0, 1}, measure), 0.1);
-  EXPECT_EQ(*measurements.Get("noise", {1, 0}, measure), 0.2);
-  EXPECT_EQ(*measurements.Get("metric", {1, 0}, measure), 0.1 * 3);
+  EXPECT_EQ(measurements.Get("noise", {0, 1}, measure)->value, 0.1);
+  EXPECT_EQ(measurements.Get("noise", {0, 1}, measure)->value, 0.1);
+  EXPECT_EQ(measurements.Get("noise", {1, 0}, measure)->value, 0.2);
+  EXPECT_EQ(measurements.Get("metric", {1, 0}, measure)->value, 0.1 * 3);
   EXPECT_EQ(measurements.count(), 3);
 
   Measurements resumed("net", folder.Path("state"));
   ASSERT_TRUE(resumed.Load().ok());
   EXPECT_EQ(resumed.count(), 3);
-  EXPECT_EQ(*resumed.Get("metric", {1, 0}, measure), 0.1 * 3) << "to the bit";
+  EXPECT_EQ(resumed.Get("metric", {1, 0}, measure)->value, 0.1 * 3) << "to the bit";
   EXPECT_EQ(counter.asked, 3);
+  EXPECT_EQ(resumed.Find("noise", {0, 1})->standard_error, 0.3);
+  EXPECT_FALSE(resumed.Find("noise", {1, 1}));
 }
 
 TEST(Measurements, AnotherRunIsRefused) {
   const TemporaryFolder folder;
   Measurements measurements("net A", folder.Path("state"));
-  ASSERT_TRUE(measurements.Get("noise", {0}, [] { return 1.0; }).ok());
+  ASSERT_TRUE(measurements.Get("noise", {0}, [] { return Measured{1}; }).ok());
   const absl::Status status = Measurements("net B", folder.Path("state")).Load();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(status.message(), HasSubstr("was saved by a run of net A; this one is of net B"));
@@ -54,12 +56,13 @@ TEST(Measurements, WhatFailsIsNotKept) {
   const TemporaryFolder folder;
   Measurements measurements("net", folder.Path("state"));
   const absl::Status error = absl::InvalidArgumentError("no");
-  EXPECT_EQ(measurements.Get("noise", {0}, [&] { return absl::StatusOr<double>(error); }).status(),
-            error);
+  EXPECT_EQ(
+      measurements.Get("noise", {0}, [&] { return absl::StatusOr<Measured>(error); }).status(),
+      error);
   EXPECT_EQ(measurements.count(), 0);
   EXPECT_THAT(folder.Files(), ElementsAre());
   Measurements nowhere("net", folder.Path("missing/state"));
-  EXPECT_EQ(nowhere.Get("noise", {0}, [] { return 1.0; }).status().code(),
+  EXPECT_EQ(nowhere.Get("noise", {0}, [] { return Measured{1}; }).status().code(),
             absl::StatusCode::kUnavailable);
 }
 

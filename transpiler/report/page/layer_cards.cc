@@ -106,7 +106,7 @@ std::vector<Column> ColumnsOf(const RunView& run) {
          return op.has_signal_to_noise() ? DecibelText(op.signal_to_noise()) : "";
        },
        [](const Op& op) { return op.signal_to_noise(); }, true},
-      {absl::StrCat("costs alone", name),
+      {absl::StrCat("noise alone", name),
        [](const Op& op) { return op.has_sensitivity() ? NumberText(op.sensitivity()) : ""; },
        [](const Op& op) { return op.sensitivity(); }},
   };
@@ -279,7 +279,8 @@ void WriteCard(const RunView& run, int index, Html* html) {
   if (op.has_signal_to_noise()) {
     WriteFact("signal to noise", DecibelText(op.signal_to_noise()), html);
   }
-  if (op.has_sensitivity()) WriteFact("costs alone", NumberText(op.sensitivity()), html);
+  if (op.has_sensitivity())
+    WriteFact("noise in the outputs, alone", NumberText(op.sensitivity()), html);
   WriteFact("elements that differ", DifferenceText(op), html);
   WriteFact("bytes", BytesOf(op), html);
   if (op.before().has_milliseconds() && op.after().has_milliseconds()) {

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "proto/base/status_macros.h"
 #include "tools/command_line.h"
+#include "tools/interruption.h"
 #include "tools/network_ends.h"
 #include "tools/network_flags.h"
 #include "tools/quantize_command.h"
@@ -122,5 +123,7 @@ absl::StatusOr<ExitCode> Run(const CommandLine& line) {
 }  // namespace fixpoint
 
 int main(int argc, char** argv) {
-  return fixpoint::RunTool(argc, argv, fixpoint::Help(), fixpoint::Run);
+  const int code = fixpoint::RunTool(argc, argv, fixpoint::Help(), fixpoint::Run);
+  fixpoint::EndIfInterrupted();
+  return code;
 }

@@ -18,6 +18,8 @@
 #include "runtime/data/sample_set.h"
 #include "runtime/scope.h"
 #include "tools/inference_inputs.h"
+#include "tools/interruptible_samples.h"
+#include "tools/interruption.h"
 #include "tools/named_config.h"
 #include "tools/named_parameters.h"
 #include "tools/named_program.h"
@@ -53,10 +55,16 @@ absl::Status CheckOutput(const QuantizeCommand& command, const Program& program)
   return outputs.Claim(StateOf(command.from.output));
 }
 
+absl::StatusOr<std::unique_ptr<SampleSet>> OpenInterruptible(const DataSource& source,
+                                                             DataPart part) {
+  ASSIGN_OR_RETURN(std::unique_ptr<SampleSet> samples, OpenData(source, part));
+  return std::make_unique<InterruptibleSamples>(std::move(samples));
+}
+
 // The samples to measure on, where they are not those for ranges.
 absl::StatusOr<std::unique_ptr<SampleSet>> OpenMeasured(const QuantizeCommand& command) {
-  if (command.eval_data) return OpenData(*command.eval_data, DataPart::kTest);
-  if (HasTestPart(command.from.data)) return OpenData(command.from.data, DataPart::kTest);
+  if (command.eval_data) return OpenInterruptible(*command.eval_data, DataPart::kTest);
+  if (HasTestPart(command.from.data)) return OpenInterruptible(command.from.data, DataPart::kTest);
   return nullptr;
 }
 
@@ -151,6 +159,13 @@ std::string CostsText(const QuantizedNetwork& network) {
   return text;
 }
 
+std::string InterruptedText(const std::string& state) {
+  return std::filesystem::exists(state)
+             ? absl::StrCat("interrupted: ", state, " has what was measured and learned so far; ",
+                            "the same command with --resume goes on from there\n")
+             : "interrupted: nothing was written\n";
+}
+
 // What a report says of the command line. Files are named without their folders.
 void Describe(const QuantizeCommand& command, const std::optional<FoundPlan>& found,
               RunReport* report) {
@@ -181,7 +196,8 @@ absl::StatusOr<ExitCode> RunQuantizeCommand(const QuantizeCommand& command) {
   const Program& program = named.program;
   RETURN_IF_ERROR(CheckOutput(command, program));
   const std::string state = StateOf(command.from.output);
-  if (!command.from.resume && std::filesystem::exists(state)) {
+  const bool has_state = std::filesystem::exists(state);
+  if (!command.from.resume && has_state) {
     return UsageError(absl::StrCat("--output=", command.from.output, ": ", state,
                                    " has what a run that was interrupted has measured; go on with "
                                    "it (--resume), or remove it"));
@@ -192,7 +208,7 @@ absl::StatusOr<ExitCode> RunQuantizeCommand(const QuantizeCommand& command) {
   QuantizeOptions options;
   RETURN_IF_ERROR(FindEnds(command, program, &options));
   ASSIGN_OR_RETURN(const std::unique_ptr<SampleSet> samples,
-                   OpenData(command.from.data, DataPart::kTraining));
+                   OpenInterruptible(command.from.data, DataPart::kTraining));
   ASSIGN_OR_RETURN(const std::unique_ptr<SampleSet> measured, OpenMeasured(command));
   options.config = std::move(config.config);
   options.names.config = config.name;
@@ -218,12 +234,18 @@ absl::StatusOr<ExitCode> RunQuantizeCommand(const QuantizeCommand& command) {
                   : done > 0 ? absl::StrCat(what, " ", done)
                              : std::string(what));
   };
+  DeferInterruption();
   absl::StatusOr<QuantizedNetwork> quantized = Quantize(
       program, parameters, {samples.get(), command.from.data_name, measured.get()}, options);
   progress.Clear();
+  if (IsInterrupted() && absl::IsCancelled(quantized.status())) {
+    RETURN_IF_ERROR(WriteReport(InterruptedText(state), /*output_is_taken=*/true));
+    return kAnswerIsNo;
+  }
   if (!quantized.ok()) {
-    // What was asked for cannot be done, so that there is nothing to go on with.
-    if (!absl::IsUnavailable(quantized.status())) RemoveQuantizeState(state);
+    // What was asked for cannot be done, so that there is nothing to go on with, but for what
+    // another run has saved.
+    if (!has_state && !absl::IsUnavailable(quantized.status())) RemoveQuantizeState(state);
     return quantized.status();
   }
   QuantizedNetwork& network = *quantized;

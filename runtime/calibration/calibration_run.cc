@@ -72,13 +72,15 @@ absl::Status CalibrationRun::Resume() {
   if (!std::filesystem::exists(path, error)) return absl::OkStatus();
   RangeProfile saved;
   RETURN_IF_ERROR(LoadTextMessage(path, &saved));
-  if (saved.program_hash() != profile_.program_hash() ||
-      saved.parameters_hash() != profile_.parameters_hash() || saved.samples_size() != 1 ||
-      saved.samples(0).data_hash() != profile_.samples(0).data_hash()) {
+  const char* const other =
+      saved.program_hash() != profile_.program_hash()         ? "another program"
+      : saved.parameters_hash() != profile_.parameters_hash() ? "other parameters"
+      : saved.samples_size() != 1 || saved.samples(0).data_hash() != profile_.samples(0).data_hash()
+          ? "other data"
+          : nullptr;
+  if (other != nullptr) {
     return absl::InvalidArgumentError(
-        absl::StrCat(path,
-                     ": was saved by a run with another program, other parameters or other data; "
-                     "want the same, or no --resume"));
+        absl::StrCat(path, ": was saved by a run with ", other, "; want the same, or no --resume"));
   }
   for (const int64_t id : saved.samples(0).ids()) {
     ASSIGN_OR_RETURN(const std::vector<CalibrationSample> samples, Read(1));

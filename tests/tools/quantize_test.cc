@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -205,6 +207,49 @@ TEST_F(QuantizeSearch, WhatWasMeasuredIsNotThrownAwayUnasked) {
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_THAT(run.err, HasSubstr("out.partial has what a run that was interrupted has measured; go "
                                  "on with it (--resume), or remove it"));
+}
+
+TEST_F(QuantizeSearch, AnInterruptedRunSaysHowToGoOnAndRefusesToWithAnotherFlag) {
+  const std::vector<std::string> flags = {"--metric=accuracy", "--max_drop=2",
+                                          "--config=few.textproto", "--eval_data=digits:10000"};
+  RunBinaryOptions options;
+  options.signal = SIGINT;
+  BinaryRun run;
+  // A signal that comes before the work has begun ends the process at once.
+  for (options.kill_after = std::chrono::milliseconds(250); run.err.empty();
+       options.kill_after *= 2) {
+    ASSERT_LT(options.kill_after, std::chrono::seconds(60)) << run.out;
+    run = Search(flags, options);
+    EXPECT_EQ(run.exit_code, 128 + SIGINT) << run.out;
+  }
+  EXPECT_EQ(run.err,
+            "interrupted: out.partial has what was measured and learned so far; the same command "
+            "with --resume goes on from there\n");
+  EXPECT_EQ(run.out, "");
+  EXPECT_THAT(FilesOf("out"), ElementsAre());
+  const std::vector<std::string> kept = FilesOf("out.partial");
+  EXPECT_THAT(kept, testing::Contains("measurements.textproto"));
+
+  for (const auto& [flag, was, is] : std::vector<std::array<const char*, 3>>{
+           {"--seed=3", "--seed=0", "--seed=3"},
+           {"--target=paddle_2_6", "--target=onednn_int8", "--target=paddle_2_6"},
+           {"--rounding=learned", "--rounding=nearest", "--rounding=learned"}}) {
+    std::vector<std::string> others = flags;
+    others.insert(others.end(), {"--resume", flag});
+    run = Search(others);
+    EXPECT_EQ(run.exit_code, 3) << run.err;
+    EXPECT_EQ(run.err,
+              absl::StrCat("quantize: out.partial/measurements.textproto: was saved by a "
+                           "run with ",
+                           was, ", and this one has ", is, "; want the same, or no --resume\n"));
+    EXPECT_EQ(FilesOf("out.partial"), kept);
+  }
+  std::vector<std::string> others = flags;
+  others[3] = "--eval_data=digits:100";
+  others.emplace_back("--resume");
+  EXPECT_THAT(Search(others).err, testing::MatchesRegex(".* with --eval_data of checksum "
+                                                        "[0-9a-f]+, and this one has --eval_data "
+                                                        "of checksum [0-9a-f]+; want .*\n"));
 }
 
 TEST_F(QuantizeSearch, GoesOnAfterItWasKilled) {

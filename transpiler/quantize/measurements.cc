@@ -1,5 +1,6 @@
 #include "transpiler/quantize/measurements.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 
@@ -18,15 +19,27 @@ std::string NameOf(absl::string_view what, const Levels& levels) {
 
 }  // namespace
 
+Measurements::Measurements(const std::vector<RunSetting>& settings, std::string file)
+    : file_(std::move(file)) {
+  for (const RunSetting& setting : settings) {
+    QuantizeState::Setting& saved = *state_.add_settings();
+    saved.set_name(setting.name);
+    saved.set_text(setting.text);
+  }
+}
+
 absl::Status Measurements::Load() {
   std::error_code error;
   if (!std::filesystem::exists(file_, error)) return absl::OkStatus();
   QuantizeState saved;
   RETURN_IF_ERROR(LoadTextMessage(file_, &saved));
-  if (saved.run() != state_.run()) {
-    return absl::InvalidArgumentError(absl::StrCat(file_, ": was saved by a run of ", saved.run(),
-                                                   "; this one is of ", state_.run(),
-                                                   ": want the same, or no --resume"));
+  for (int i = 0; i < std::max(saved.settings_size(), state_.settings_size()); ++i) {
+    const std::string before = i < saved.settings_size() ? saved.settings(i).text() : "less";
+    const std::string now = i < state_.settings_size() ? state_.settings(i).text() : "less";
+    if (before == now) continue;
+    return absl::InvalidArgumentError(absl::StrCat(file_, ": was saved by a run with ", before,
+                                                   ", and this one has ", now,
+                                                   "; want the same, or no --resume"));
   }
   state_ = std::move(saved);
   for (const QuantizeState::Measurement& measurement : state_.measurements()) {
@@ -52,11 +65,13 @@ absl::StatusOr<Measured> Measurements::Get(
   measurement.set_value(measured.value);
   if (measured.standard_error) measurement.set_standard_error(*measured.standard_error);
   measured_[measurement.what()] = measured;
-  if (!file_.empty()) {
-    RETURN_IF_ERROR(WriteFileAtomically(file_, PrintTextMessage(state_)));
-  }
+  RETURN_IF_ERROR(Save());
   after_each_();
   return measured;
+}
+
+absl::Status Measurements::Save() const {
+  return file_.empty() ? absl::OkStatus() : WriteFileAtomically(file_, PrintTextMessage(state_));
 }
 
 }  // namespace fixpoint

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -19,17 +20,24 @@
 
 namespace fixpoint {
 
+// Something that measurements depend on.
+struct RunSetting {
+  std::string name;  // "--seed"
+  std::string text;  // "--seed=3"
+};
+
 class Measurements {
  public:
-  // `run` says what every measurement depends on. `file` is where each is saved as soon as it is
-  // made; "": nowhere.
-  Measurements(std::string run, std::string file) : file_(std::move(file)) {
-    state_.set_run(std::move(run));
-  }
+  // `settings` are what every measurement depends on. `file` is where each is saved as soon as it
+  // is made; "": nowhere.
+  Measurements(const std::vector<RunSetting>& settings, std::string file);
 
   // Takes over what the file has, if there is one. Error, with the file: kInvalidArgument: it is of
-  // another run; those of LoadTextMessage.
+  // a run with another setting, the first of which is named; those of LoadTextMessage.
   absl::Status Load();
+  // Saves that nothing was measured yet, but for what was loaded. Error (kUnavailable): it cannot
+  // be.
+  absl::Status Save() const;
 
   // What was measured before, or what `measure` gives now. Errors: those of `measure`;
   // kUnavailable: it cannot be saved.

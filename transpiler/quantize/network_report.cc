@@ -90,6 +90,21 @@ absl::StatusOr<RunReport> ReportOf(const ReportedNetwork& network) {
   return report;
 }
 
+void AddMetric(const Metric& metric, const MeasuredDrop& measured, std::optional<double> max_drop,
+               RunReport* report) {
+  RunReport::Metric& added = *report->add_metrics();
+  added.set_name(metric.name());
+  added.set_higher_is_better(metric.IsBetter(1, 0));
+  added.set_before(measured.before.value);
+  added.set_after(measured.after.value);
+  if (measured.before.standard_error) added.set_standard_error(*measured.before.standard_error);
+  added.set_samples(measured.samples);
+  if (max_drop) {
+    added.set_bound(added.higher_is_better() ? added.before() - *max_drop
+                                             : added.before() + *max_drop);
+  }
+}
+
 void AddSensitivity(absl::Span<const LayerNoise> layers, RunReport* report) {
   const ReportOps ops = WritersIn(report);
   for (const LayerNoise& layer : layers) {

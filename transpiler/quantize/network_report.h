@@ -3,7 +3,7 @@
 #ifndef FIXPOINT_TRANSPILER_QUANTIZE_NETWORK_REPORT_H_
 #define FIXPOINT_TRANSPILER_QUANTIZE_NETWORK_REPORT_H_
 
-#include <vector>
+#include <optional>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -13,6 +13,7 @@
 #include "proto/program/program_fwd.h"
 #include "runtime/comparison.h"
 #include "runtime/scope.h"
+#include "runtime/training/metric.h"
 #include "transpiler/lower/lowered_op.h"
 #include "transpiler/quantize/network_cost.h"
 #include "transpiler/quantize/plan_search.h"
@@ -35,6 +36,10 @@ struct ReportedNetwork {
 // The ops, values and forms; metrics, settings and notes are the caller's. Errors: those of
 // AddProfile.
 absl::StatusOr<RunReport> ReportOf(const ReportedNetwork& network);
+
+// `max_drop`: the bound that was asked for, if one was.
+void AddMetric(const Metric& metric, const MeasuredDrop& measured, std::optional<double> max_drop,
+               RunReport* report);
 
 // What each layer that a search looked at costs alone.
 void AddSensitivity(absl::Span<const LayerNoise> layers, RunReport* report);

@@ -10,9 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
-#include "ops/quantizer_table.h"
 #include "proto/base/status_macros.h"
 #include "proto/file/atomic_file.h"
 #include "proto/file/text_message.h"
@@ -22,10 +20,10 @@
 #include "runtime/data/batcher.h"
 #include "runtime/training/batch_runner.h"
 #include "runtime/training/fed_batches.h"
-#include "transpiler/plan/target.h"
 #include "transpiler/quantize/measurements.h"
 #include "transpiler/quantize/network_report.h"
 #include "transpiler/quantize/parameter_faults.h"
+#include "transpiler/quantize/run_settings.h"
 #include "transpiler/weights/correct_biases.h"
 #include "transpiler/weights/kept_codes.h"
 #include "transpiler/weights/method_run.h"
@@ -86,6 +84,7 @@ class Quantization {
     ASSIGN_OR_RETURN(network_.prepared, Prepare(program, parameters, prepare));
     Note(network_.prepared.notes);
     RETURN_IF_ERROR(FindEnds());
+    RETURN_IF_ERROR(BeginMeasurements(program, parameters));
     RETURN_IF_ERROR(Smooth());
     RETURN_IF_ERROR(Calibrate());
     if (searches()) RETURN_IF_ERROR(Search());
@@ -214,11 +213,14 @@ class Quantization {
         const std::unique_ptr<CalibrationRun> run,
         CalibrationRun::Create(program, &network_.prepared.scope, data_.samples, options));
     if (options_.resume) RETURN_IF_ERROR(run->Resume());
-    RETURN_IF_ERROR(run->Run([&] { Tell("calibrate", run->done(), run->samples()); }));
-    network_.profile = run->Profile();
-    if (saves_state()) {
-      RETURN_IF_ERROR(WriteFileAtomically(options.saved, PrintTextMessage(network_.profile)));
+    const absl::Status status = run->Run([&] { Tell("calibrate", run->done(), run->samples()); });
+    if (run->done() > 0 && (status.ok() || absl::IsCancelled(status))) {
+      network_.profile = run->Profile();
+      if (saves_state()) {
+        RETURN_IF_ERROR(WriteFileAtomically(options.saved, PrintTextMessage(network_.profile)));
+      }
     }
+    RETURN_IF_ERROR(status);
     Note(run->Notes());
     return absl::OkStatus();
   }
@@ -235,29 +237,19 @@ class Quantization {
     return saves_state() ? absl::StrCat(options_.state_folder, "/", name) : "";
   }
 
-  // What everything that a search measures depends on.
-  absl::StatusOr<std::string> RunInWords() const {
-    const RangeProfile& profile = network_.profile;
-    ASSIGN_OR_RETURN(const uint64_t measured, measured_->Checksum());
-    ASSIGN_OR_RETURN(const Target target, LoadTarget(network_.config.target(), QuantizerTable()));
-    return absl::StrFormat(
-        "program %x, parameters %x, samples %x (%d of seed %d), images %s, labels %s, loss %s, "
-        "scores %s, outputs %s, metric %s on %x, batches of %d, rounding %s, biases %s on %d "
-        "samples, configuration {%s}, target {%s}",
-        profile.program_hash(), profile.parameters_hash(), profile.samples(0).data_hash(),
-        profile.samples(0).ids_size(), options_.seed, variables_.images, variables_.labels,
-        variables_.loss, variables_.scores, absl::StrJoin(network_.outputs, " "),
-        options_.metric ? options_.metric->name() : "none", measured, options_.batch_size,
-        options_.weights.rounding ? "learned" : "nearest",
-        options_.weights.correct_biases ? "corrected" : "kept", options_.weights.samples,
-        network_.config.ShortDebugString(), target.ShortDebugString());
+  // What is saved is refused at once if it is of another run.
+  absl::Status BeginMeasurements(const Program& program, const Scope& parameters) {
+    std::vector<RunSetting> settings;
+    if (saves_state()) {
+      ASSIGN_OR_RETURN(settings, SettingsOf(program, parameters, network_.config, data_, options_));
+    }
+    measurements_.emplace(settings, StateFile(kSavedMeasurements));
+    if (options_.resume) RETURN_IF_ERROR(measurements_->Load());
+    return measurements_->Save();
   }
 
   absl::Status Search() {
-    ASSIGN_OR_RETURN(std::string run, RunInWords());
-    Measurements measurements(std::move(run), StateFile(kSavedMeasurements));
-    if (options_.resume) RETURN_IF_ERROR(measurements.Load());
-    measurements.CallAfterEach([&] { Tell("search", measurements.count(), 0); });
+    measurements_->CallAfterEach([&] { Tell("search", measurements_->count(), 0); });
     SearchedNetwork searched;
     searched.program = &network_.prepared.program;
     searched.parameters = &network_.prepared.scope;
@@ -274,7 +266,7 @@ class Quantization {
       };
     }
     ASSIGN_OR_RETURN(const std::unique_ptr<PlanSearch> search,
-                     PlanSearch::Create(searched, &measurements));
+                     PlanSearch::Create(searched, &*measurements_));
     if (options_.budget) {
       ASSIGN_OR_RETURN(network_.found, search->ForBudget(*options_.budget));
     } else {
@@ -360,20 +352,8 @@ class Quantization {
     if (network_.found) AddSensitivity(network_.found->noise, &network_.report);
     NoteUncertainBound();
     for (const std::string& note : network_.notes) network_.report.add_notes(note);
-    if (!network_.measured) return absl::OkStatus();
-    RunReport::Metric& metric = *network_.report.add_metrics();
-    metric.set_name(options_.metric->name());
-    metric.set_higher_is_better(options_.metric->Drop(1, 0) > 0);
-    const MeasuredDrop& measured = *network_.measured;
-    metric.set_before(measured.before.value);
-    metric.set_after(measured.after.value);
-    if (measured.before.standard_error) {
-      metric.set_standard_error(*measured.before.standard_error);
-    }
-    metric.set_samples(measured.samples);
-    if (options_.max_drop) {
-      metric.set_bound(metric.higher_is_better() ? metric.before() - *options_.max_drop
-                                                 : metric.before() + *options_.max_drop);
+    if (network_.measured) {
+      AddMetric(*options_.metric, *network_.measured, options_.max_drop, &network_.report);
     }
     return absl::OkStatus();
   }
@@ -393,6 +373,7 @@ class Quantization {
   const QuantizeOptions& options_;
   const SampleSet* const measured_;
   NetworkVariables variables_;
+  std::optional<Measurements> measurements_;
   QuantizedNetwork network_;
 };
 

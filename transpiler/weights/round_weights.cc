@@ -237,11 +237,8 @@ class Rounder {
   // A checksum of all that decides what a layer learns.
   uint64_t LearnedFrom(int number, const WeightLayer& layer, const LayerSamples& samples,
                        const WeightCodes& nearest, const WeightCodesOptions& codes) const {
-    std::string words =
-        absl::StrCat(number, " ", options_.steps, " ", options_.batch_size, " ",
-                     options_.learning_rate, " ", options_.lambda, " ", options_.first_beta, " ",
-                     options_.last_beta, " ", options_.steps_without, " ", options_.seed, " ",
-                     codes.codes.smallest, " ", codes.codes.largest, " ", codes.axis, " ");
+    std::string words = absl::StrCat(number, " ", TextOf(options_), " ", codes.codes.smallest, " ",
+                                     codes.codes.largest, " ", codes.axis, " ");
     for (const Op* op : layer.ops) absl::StrAppend(&words, op->desc().SerializeAsString());
     Checksum checksum;
     checksum.Add({reinterpret_cast<const uint8_t*>(words.data()), words.size()});
@@ -265,6 +262,14 @@ class Rounder {
 };
 
 }  // namespace
+
+std::string TextOf(const RoundOptions& options) {
+  return absl::StrCat(options.steps, " steps of ", options.batch_size, " samples, rate ",
+                      options.learning_rate, ", lambda ", options.lambda, ", beta ",
+                      options.first_beta, " to ", options.last_beta, " after ",
+                      options.steps_without, ", seed ", options.seed, ", ", options.most_bytes,
+                      " bytes");
+}
 
 absl::StatusOr<std::vector<RoundedLayer>> RoundWeights(const NetworkPair& networks,
                                                        const RoundOptions& options,

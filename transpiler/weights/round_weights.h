@@ -35,6 +35,9 @@ struct RoundOptions {
   std::string kept;
 };
 
+// What decides what is learned, in words.
+std::string TextOf(const RoundOptions& options);
+
 struct RoundedLayer {
   std::string output;  // the variable that the product writes
   std::string weight;

@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "tests/testing/temporary_folder.h"
 #include "transpiler/quantize/network_cost.h"
 
@@ -13,6 +16,9 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+
+const std::vector<RunSetting> kSettings = {{"PROGRAM", "PROGRAM of checksum 1f"},
+                                           {"--seed", "--seed=3"}};
 
 // Counts how often it was asked.
 struct Counter {
@@ -24,14 +30,14 @@ TEST(Measurements, NothingIsMeasuredTwice) {
   const TemporaryFolder folder;
   Counter counter;
   const auto measure = [&] { return counter.Measure(); };
-  Measurements measurements("net", folder.Path("state"));
+  Measurements measurements(kSettings, folder.Path("state"));
   EXPECT_EQ(measurements.Get("noise", {0, 1}, measure)->value, 0.1);
   EXPECT_EQ(measurements.Get("noise", {0, 1}, measure)->value, 0.1);
   EXPECT_EQ(measurements.Get("noise", {1, 0}, measure)->value, 0.2);
   EXPECT_EQ(measurements.Get("metric", {1, 0}, measure)->value, 0.1 * 3);
   EXPECT_EQ(measurements.count(), 3);
 
-  Measurements resumed("net", folder.Path("state"));
+  Measurements resumed(kSettings, folder.Path("state"));
   ASSERT_TRUE(resumed.Load().ok());
   EXPECT_EQ(resumed.count(), 3);
   EXPECT_EQ(resumed.Get("metric", {1, 0}, measure)->value, 0.1 * 3) << "to the bit";
@@ -42,26 +48,32 @@ TEST(Measurements, NothingIsMeasuredTwice) {
 
 TEST(Measurements, AnotherRunIsRefused) {
   const TemporaryFolder folder;
-  Measurements measurements("net A", folder.Path("state"));
-  ASSERT_TRUE(measurements.Get("noise", {0}, [] { return Measured{1}; }).ok());
-  const absl::Status status = Measurements("net B", folder.Path("state")).Load();
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(status.message(), HasSubstr("was saved by a run of net A; this one is of net B"));
-  EXPECT_TRUE(Measurements("net", folder.Path("none")).Load().ok());
-  folder.Write("broken", "run {");
-  EXPECT_FALSE(Measurements("net", folder.Path("broken")).Load().ok());
+  Measurements measurements(kSettings, folder.Path("state"));
+  ASSERT_TRUE(measurements.Save().ok());
+  std::vector<RunSetting> other = kSettings;
+  other[1].text = "--seed=4";
+  const absl::Status status = Measurements(other, folder.Path("state")).Load();
+  EXPECT_EQ(status, absl::InvalidArgumentError(
+                        absl::StrCat(folder.Path("state"),
+                                     ": was saved by a run with --seed=3, and this one has "
+                                     "--seed=4; want the same, or no --resume")));
+  other.pop_back();
+  EXPECT_FALSE(Measurements(other, folder.Path("state")).Load().ok());
+  EXPECT_TRUE(Measurements(kSettings, folder.Path("none")).Load().ok());
+  folder.Write("broken", "settings {");
+  EXPECT_FALSE(Measurements(kSettings, folder.Path("broken")).Load().ok());
 }
 
 TEST(Measurements, WhatFailsIsNotKept) {
   const TemporaryFolder folder;
-  Measurements measurements("net", folder.Path("state"));
+  Measurements measurements(kSettings, folder.Path("state"));
   const absl::Status error = absl::InvalidArgumentError("no");
   EXPECT_EQ(
       measurements.Get("noise", {0}, [&] { return absl::StatusOr<Measured>(error); }).status(),
       error);
   EXPECT_EQ(measurements.count(), 0);
   EXPECT_THAT(folder.Files(), ElementsAre());
-  Measurements nowhere("net", folder.Path("missing/state"));
+  Measurements nowhere(kSettings, folder.Path("missing/state"));
   EXPECT_EQ(nowhere.Get("noise", {0}, [] { return Measured{1}; }).status().code(),
             absl::StatusCode::kUnavailable);
 }

@@ -19,7 +19,8 @@ namespace fixpoint {
 namespace {
 
 constexpr QuantSpec::RangeRule kRules[] = {QuantSpec::MIN_MAX, QuantSpec::PERCENTILE,
-                                           QuantSpec::MSE, QuantSpec::KL};
+                                           QuantSpec::MSE, QuantSpec::KL,
+                                           QuantSpec::MOVING_AVERAGE};
 
 std::string RuleName(QuantSpec::RangeRule rule) {
   return absl::AsciiStrToLower(QuantSpec::RangeRule_Name(rule));
@@ -112,18 +113,18 @@ std::string ProfileText(const RangeProfile& profile,
     width = std::max(width, variable.entry->variable().size());
   }
   std::string text =
-      absl::StrFormat("%-*s  %12s  %10s  %-10s  %10s  %10s  %9s  %9s\n", width, "variable",
+      absl::StrFormat("%-*s  %12s  %10s  %-14s  %10s  %10s  %9s  %9s\n", width, "variable",
                       "values", "average", "rule", "min", "max", "clipped", "SNR");
   for (const ProfiledVariable& variable : variables) {
     const RangeProfile::Entry& entry = *variable.entry;
     if (variable.ranges.empty()) {
-      absl::StrAppendFormat(&text, "%-*s  %12s  %10s  %-10s  %10.4g  %10.4g  %9s  %9s\n", width,
+      absl::StrAppendFormat(&text, "%-*s  %12s  %10s  %-14s  %10.4g  %10.4g  %9s  %9s\n", width,
                             entry.variable(), "-", "-", "-", entry.min(), entry.max(), "-", "-");
     }
     for (const ProfiledRange& range : variable.ranges) {
       const bool is_first = &range == &variable.ranges.front();
       absl::StrAppendFormat(
-          &text, "%-*s  %12s  %10s  %-10s  %10.4g  %10.4g  %9s  %9s\n", width,
+          &text, "%-*s  %12s  %10s  %-14s  %10.4g  %10.4g  %9s  %9s\n", width,
           is_first ? entry.variable() : "", is_first ? absl::StrCat(entry.count()) : "",
           is_first ? absl::StrFormat("%.4g", variable.average) : "", RuleName(range.rule),
           range.range.min, range.range.max,

@@ -1,5 +1,6 @@
 #include "tools/train_modes.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -23,6 +24,7 @@
 #include "transpiler/plan/rules.h"
 #include "transpiler/report/ops_left_out.h"
 #include "transpiler/train/quantize_transpiler.h"
+#include "transpiler/weights/clip_weights.h"
 
 namespace fixpoint {
 namespace {
@@ -176,13 +178,20 @@ absl::Status StageStartup(const TrainInputs& inputs, const std::optional<Program
   return absl::OkStatus();
 }
 
-// Adds what the new startup program initialises to the parameters, and stages them.
+// Adds what the new startup program initialises to the parameters, clips weights whose range a rule
+// chooses, and stages them.
 absl::Status StageParametersWithState(const TrainCommand& command, const Program& startup,
                                       const std::string& path, Outputs& outputs,
                                       TrainInputs& inputs, TranspileReport& report) {
   ASSIGN_OR_RETURN(reference::Interpreter interpreter,
                    reference::Interpreter::Create(startup, &*inputs.parameters));
   RETURN_IF_ERROR(interpreter.Run({}, {}, /*step=*/0).status());
+  if (report.plan.is_inference()) {
+    ASSIGN_OR_RETURN(
+        const std::vector<ClippedWeight> clipped,
+        ClipWeights(inputs.program->program, report.plan, QuantizerTable(), &*inputs.parameters));
+    for (std::string& note : NotesOnClipping(clipped)) report.notes.push_back(std::move(note));
+  }
   RETURN_IF_ERROR(StageParameters(inputs.program->program.Proto(), *inputs.parameters,
                                   command.params, path, &outputs));
   report.params_output = path;
@@ -250,6 +259,13 @@ absl::StatusOr<ExitCode> RunTrainCommand(const TrainCommand& command) {
     if (is_initialised && IsWritten(inputs.program->program, report, to.output)) {
       RETURN_IF_ERROR(StageParametersWithState(command, *result.new_startup, to.params_output,
                                                outputs, inputs, report));
+    }
+    const auto& sites = report.plan.sites();
+    if (!(is_initialised && report.plan.is_inference()) &&
+        std::any_of(sites.begin(), sites.end(), HasRangeRule)) {
+      report.notes.push_back(
+          "the range_rule of weights is not followed: that takes a program for inference and its "
+          "parameters (--params)");
     }
     if (!is_initialised || to.startup_output.is_named) {
       RETURN_IF_ERROR(StageStartup(inputs, result.new_startup, to.startup_output, outputs, report));

@@ -188,7 +188,11 @@ absl::StatusOr<ValueRange> ChooseRange(const RangeProfile::Entry& entry, const Q
   const ValueRange own = {entry.min(), entry.max()};
   if (spec.range_rule() == QuantSpec::MIN_MAX || !HasDistribution(entry)) return own;
   ASSIGN_OR_RETURN(const ValueStatistics statistics, StatisticsOf(entry));
-  const ValueRange chosen = RangeByRule(statistics.histogram, spec);
+  const bool is_average = spec.range_rule() == QuantSpec::MOVING_AVERAGE;
+  if (is_average && statistics.average_weight == 0) return own;
+  const ValueRange chosen = is_average
+                                ? RangeWithin(statistics.histogram, statistics.MovingAverage())
+                                : RangeByRule(statistics.histogram, spec);
   return ValueRange{std::clamp(chosen.min, own.min, own.max),
                     std::clamp(chosen.max, own.min, own.max)};
 }

@@ -45,7 +45,8 @@ bool HasDistribution(const RangeProfile::Entry& entry);
 absl::StatusOr<ValueStatistics> StatisticsOf(const RangeProfile::Entry& entry);
 
 // The range that a spec's rule chooses (RangeByRule), within the entry's own, which may have been
-// edited; without a distribution, the entry's own. Errors: those of StatisticsOf.
+// edited; without a distribution, or the moving average that the rule asks for, the entry's own.
+// Errors: those of StatisticsOf.
 absl::StatusOr<ValueRange> ChooseRange(const RangeProfile::Entry& entry, const QuantSpec& spec);
 
 // Adds to a profile what later samples gave. Counts and ranges do not depend on the order of

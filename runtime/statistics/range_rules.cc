@@ -20,12 +20,6 @@ float LargestMagnitude(const BitHistogram& values) {
   return std::max(std::fabs(values.min()), std::fabs(values.max()));
 }
 
-// The range of the values that are not beyond `threshold`, whose larger magnitude it is.
-ValueRange ClippedAt(const BitHistogram& values, double threshold) {
-  const auto held = static_cast<float>(threshold);
-  return {std::max(values.min(), -held), std::min(values.max(), held)};
-}
-
 // The floats that codes stand for: multiples of a step, from `low` to `high`.
 struct CodedFloats {
   double step;
@@ -109,12 +103,17 @@ double ShareBelow(const Bin& bin, double high) {
 
 RangeCoding CodingOf(const QuantSpec& spec) { return {CodeRangeOf(spec), spec.scheme()}; }
 
+ValueRange RangeWithin(const BitHistogram& values, double threshold) {
+  const auto held = static_cast<float>(threshold);
+  return {std::max(values.min(), -held), std::min(values.max(), held)};
+}
+
 ValueRange MinMaxRange(const BitHistogram& values) { return {values.min(), values.max()}; }
 
 ValueRange PercentileRange(const BitHistogram& values, QuantSpec::Scheme scheme, double percent) {
   const double share = percent / 100;
   if (scheme == QuantSpec::SYMMETRIC) {
-    return ClippedAt(values, QuantileOf(values.Magnitudes(), values.count(), share));
+    return RangeWithin(values, QuantileOf(values.Magnitudes(), values.count(), share));
   }
   std::vector<Bin> bins = values.Bins();
   const double share_of_side = 1 - (1 - share) / 2;
@@ -140,7 +139,7 @@ ValueRange MseRange(const BitHistogram& values, const RangeCoding& coding) {
   };
   if (coding.scheme == QuantSpec::SYMMETRIC) {
     for (int k = kEnds; k > 0; --k) {
-      improves(ClippedAt(values, ShareOfEnd(k) * LargestMagnitude(values)));
+      improves(RangeWithin(values, ShareOfEnd(k) * LargestMagnitude(values)));
     }
     return best;
   }
@@ -173,19 +172,21 @@ ValueRange KlRange(const BitHistogram& values, const RangeCoding& coding) {
                             : has_both_signs                      ? codes / 2
                                                                   : codes;
   const std::optional<double> threshold = KlThreshold(values.Magnitudes(), codes_of_sign);
-  return threshold ? ClippedAt(values, *threshold) : MinMaxRange(values);
+  return threshold ? RangeWithin(values, *threshold) : MinMaxRange(values);
 }
 
-ValueRange RangeByRule(const BitHistogram& values, const QuantSpec& spec) {
+ValueRange RangeByRule(const BitHistogram& values, const QuantSpec& spec,
+                       const RangeCoding& coding) {
   switch (spec.range_rule()) {
     case QuantSpec::MIN_MAX:
-      return MinMaxRange(values);
+    case QuantSpec::MOVING_AVERAGE:
+      break;
     case QuantSpec::PERCENTILE:
-      return PercentileRange(values, spec.scheme(), spec.percentile());
+      return PercentileRange(values, coding.scheme, spec.percentile());
     case QuantSpec::MSE:
-      return MseRange(values, CodingOf(spec));
+      return MseRange(values, coding);
     case QuantSpec::KL:
-      return KlRange(values, CodingOf(spec));
+      return KlRange(values, coding);
   }
   return MinMaxRange(values);
 }

@@ -59,8 +59,17 @@ ValueRange MseRange(const BitHistogram& values, const RangeCoding& coding);
 // the codes (more than 11 bits), the whole range.
 ValueRange KlRange(const BitHistogram& values, const RangeCoding& coding);
 
-// By the rule of a spec. REQUIRES: as CodingOf; 0 < spec.percentile() <= 100.
-ValueRange RangeByRule(const BitHistogram& values, const QuantSpec& spec);
+// The range of the values that are not beyond `threshold`, whose larger magnitude it is.
+ValueRange RangeWithin(const BitHistogram& values, double threshold);
+
+// By the rule of a spec, for values that become codes as `coding` says. REQUIRES: 0 <
+// spec.percentile() <= 100; the rule is not MOVING_AVERAGE, which a histogram does not have.
+ValueRange RangeByRule(const BitHistogram& values, const QuantSpec& spec,
+                       const RangeCoding& coding);
+// For those that become the codes of the spec. REQUIRES: also as CodingOf.
+inline ValueRange RangeByRule(const BitHistogram& values, const QuantSpec& spec) {
+  return RangeByRule(values, spec, CodingOf(spec));
+}
 
 // What quantizing to a range does to the values.
 struct RangeError {

@@ -68,20 +68,23 @@ class Profile : public testing::Test {
 TEST_F(Profile, ShowsWhatEachRuleClips) {
   const BinaryRun run = Run({"p.profile"});
   EXPECT_EQ(run.exit_code, 0) << run.err;
-  EXPECT_EQ(run.out,
-            "variable        values     average  rule               min         max    clipped  "
-            "      SNR\n"
-            "x                 2000           3  min_max              0           8          -  "
-            "  41.2 dB\n"
-            "                                    percentile           0           8          -  "
-            "  41.2 dB\n"
-            "                                    mse                  0           8          -  "
-            "  41.2 dB\n"
-            "                                    kl                   0           8          -  "
-            "  41.2 dB\n"
-            "y                    -           -  -                   -1           2          -  "
-            "        -\n"
-            "2 variables, 2 samples\n");
+  EXPECT_EQ(
+      run.out,
+      "variable        values     average  rule                   min         max    clipped  "
+      "      SNR\n"
+      "x                 2000           3  min_max                  0           8          -  "
+      "  41.2 dB\n"
+      "                                    percentile               0           8          -  "
+      "  41.2 dB\n"
+      "                                    mse                      0           8          -  "
+      "  41.2 dB\n"
+      "                                    kl                       0           8          -  "
+      "  41.2 dB\n"
+      "                                    moving_average           0           3   0.0500 %  "
+      "  12.0 dB\n"
+      "y                    -           -  -                       -1           2          -  "
+      "        -\n"
+      "2 variables, 2 samples\n");
   const BinaryRun json = Run({"p.profile", "--json", "--bits=4"});
   EXPECT_EQ(json.exit_code, 0) << json.err;
   EXPECT_THAT(json.out, HasSubstr("\"rule\": \"percentile\""));

@@ -85,6 +85,7 @@ SimulatedNet::SimulatedNet(const char* text, const std::string& config)
   options.profile = &profile;
   const absl::StatusOr<TranspileResult> result = Transpile(simulated.get(), options);
   CHECK(result.ok()) << result.status();
+  plan = result->plan;
   CHECK(result->new_startup.has_value());
   auto interpreter = reference::Interpreter::Create(*result->new_startup, &simulated_parameters);
   CHECK(interpreter.ok()) << interpreter.status();

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "proto/config/quant_plan.pb.h"
 #include "proto/program/program_fwd.h"
 #include "runtime/data/array_samples.h"
 #include "runtime/scope.h"
@@ -43,6 +44,7 @@ struct SimulatedNet {
   Scope parameters;
   std::unique_ptr<Program> simulated;
   Scope simulated_parameters;
+  QuantPlan plan;
   Tensor x;
   std::unique_ptr<ArraySamples> samples;
   std::unique_ptr<FedBatches> batches;

@@ -13,25 +13,10 @@
 #include "ops/dims.h"
 #include "ops/quant_math.h"
 #include "proto/base/status_macros.h"
+#include "runtime/channel_view.h"
 
 namespace fixpoint {
 namespace {
-
-// A tensor seen as [outer, channels, inner].
-struct ChannelView {
-  int64_t channels = 1;
-  int64_t inner = 1;
-
-  ChannelView(const std::vector<int64_t>& dims, int axis) {
-    if (axis < 0) {
-      for (const int64_t dim : dims) inner *= dim;
-      return;
-    }
-    channels = dims[axis];
-    for (size_t i = axis + 1; i < dims.size(); ++i) inner *= dims[i];
-  }
-  int64_t ChannelOf(int64_t element) const { return element / inner % channels; }
-};
 
 template <typename T>
 void FillCodes(absl::Span<const float> values, absl::Span<const float> scales,
@@ -45,10 +30,9 @@ void FillCodes(absl::Span<const float> values, absl::Span<const float> scales,
 // The values of one channel.
 std::vector<float> ValuesOf(absl::Span<const float> values, const ChannelView& view, int64_t c) {
   std::vector<float> channel;
-  for (size_t i = c * view.inner; i < values.size(); i += view.channels * view.inner) {
-    const absl::Span<const float> run = values.subspan(i, view.inner);
+  view.ForEachRun(values, c, [&channel](absl::Span<const float> run) {
     channel.insert(channel.end(), run.begin(), run.end());
-  }
+  });
   return channel;
 }
 

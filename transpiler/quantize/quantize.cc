@@ -24,6 +24,7 @@
 #include "transpiler/quantize/network_report.h"
 #include "transpiler/quantize/parameter_faults.h"
 #include "transpiler/quantize/run_settings.h"
+#include "transpiler/weights/clip_weights.h"
 #include "transpiler/weights/correct_biases.h"
 #include "transpiler/weights/kept_codes.h"
 #include "transpiler/weights/method_run.h"
@@ -100,7 +101,9 @@ class Quantization {
     }
     Note(network_.simulated.notes);
     Note(NotesOnDeadChannels(network_.simulated.plan, network_.prepared.scope));
-    RETURN_IF_ERROR(ChangeWeights(network_.simulated, &network_.simulated_parameters));
+    ASSIGN_OR_RETURN(const std::vector<std::string> changes,
+                     ChangeWeights(network_.simulated, &network_.simulated_parameters));
+    Note(changes);
     RETURN_IF_ERROR(FreezeAndCompare());
     RETURN_IF_ERROR(Measure());
     return Report();
@@ -147,8 +150,13 @@ class Quantization {
     return run;
   }
 
-  bool changes_weights() const {
-    return options_.weights.rounding || options_.weights.correct_biases;
+  // A rule may ask for ranges of activations alone: then there is nothing to clip.
+  bool may_change_weights() const {
+    const QuantConfig& config = network_.config;
+    return options_.weights.rounding || options_.weights.correct_biases ||
+           config.weights().has_range_rule() ||
+           std::any_of(config.rules().begin(), config.rules().end(),
+                       [](const QuantRule& rule) { return rule.spec().has_range_rule(); });
   }
 
   // Calls `method` with the samples that methods for weights see.
@@ -176,10 +184,13 @@ class Quantization {
     });
   }
 
-  // Of a simulated network; the float one stays as it is.
-  absl::Status ChangeWeights(const SimulatedModel& simulated, Scope* parameters) {
+  // Of a simulated network; the float one stays as it is. What there is to note of it.
+  absl::StatusOr<std::vector<std::string>> ChangeWeights(const SimulatedModel& simulated,
+                                                         Scope* parameters) {
     const NetworkPair networks = {network_.prepared.program, &network_.prepared.scope,
                                   simulated.program, parameters};
+    ASSIGN_OR_RETURN(const std::vector<ClippedWeight> clipped,
+                     ClipWeights(simulated.program, simulated.plan, QuantizerTable(), parameters));
     if (options_.weights.rounding) {
       RoundOptions rounding = *options_.weights.rounding;
       if (saves_state()) rounding.kept = options_.state_folder;
@@ -187,10 +198,12 @@ class Quantization {
         return RoundWeights(networks, rounding, run).status();
       }));
     }
-    if (!options_.weights.correct_biases) return absl::OkStatus();
-    return WithMethodRun("correct biases", [&](const MethodRun& run) {
-      return CorrectBiases(networks, run).status();
-    });
+    if (options_.weights.correct_biases) {
+      RETURN_IF_ERROR(WithMethodRun("correct biases", [&](const MethodRun& run) {
+        return CorrectBiases(networks, run).status();
+      }));
+    }
+    return NotesOnClipping(clipped);
   }
 
   absl::Status Calibrate() {
@@ -260,9 +273,9 @@ class Quantization {
     searched.samples = data_.samples;
     searched.measured = measured_;
     searched.run = HowToMeasure();
-    if (changes_weights()) {
+    if (may_change_weights()) {
       searched.change_weights = [this](const SimulatedModel& simulated, Scope* parameters) {
-        return ChangeWeights(simulated, parameters);
+        return ChangeWeights(simulated, parameters).status();
       };
     }
     ASSIGN_OR_RETURN(const std::unique_ptr<PlanSearch> search,

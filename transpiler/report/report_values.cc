@@ -13,8 +13,10 @@
 #include "ops/code_range.h"
 #include "ops/quant_math.h"
 #include "proto/base/status_macros.h"
+#include "runtime/channel_view.h"
 #include "runtime/statistics/range_profile.h"
 #include "runtime/statistics/range_rules.h"
+#include "runtime/statistics/weight_ranges.h"
 #include "runtime/tensor.h"
 #include "transpiler/report/coded_range.h"
 
@@ -33,24 +35,11 @@ double Decibels(double signal, double noise) {
   return noise == 0 ? std::numeric_limits<double>::infinity() : 10 * std::log10(signal / noise);
 }
 
-// The elements of a weight by channel: channel c has elements (o * channels + c) * inner + i.
-struct Channels {
-  size_t count = 1;
-  size_t inner = 1;
-
-  size_t Of(size_t element) const { return element / inner % count; }
-};
-
 // By the axis of a spec; one channel if it has none, or the weight has no such axis.
-Channels ChannelsOf(const Tensor& weight, const QuantSpec& spec) {
-  const auto& dims = weight.dims();
-  const auto axis = static_cast<size_t>(spec.axis());
-  if (!spec.has_axis() || spec.axis() < 0 || axis >= dims.size()) {
-    return {1, static_cast<size_t>(std::max<int64_t>(weight.size(), 1))};
-  }
-  Channels channels{static_cast<size_t>(dims[axis]), 1};
-  for (size_t i = axis + 1; i < dims.size(); ++i) channels.inner *= static_cast<size_t>(dims[i]);
-  return channels;
+ChannelView ChannelsOf(const Tensor& weight, const QuantSpec& spec) {
+  const bool has_axis =
+      spec.has_axis() && spec.axis() >= 0 && spec.axis() < static_cast<int>(weight.dims().size());
+  return ChannelView(weight.dims(), has_axis ? spec.axis() : -1);
 }
 
 void DescribeChannels(const std::vector<float>& largest, RunReport::Value* value) {
@@ -65,15 +54,23 @@ void DescribeChannels(const std::vector<float>& largest, RunReport::Value* value
   if (low > 0) value->set_channel_spread(static_cast<double>(high) / static_cast<double>(low));
 }
 
-void DescribeRounding(absl::Span<const float> weight, const Channels& channels,
+// The larger magnitude of each.
+std::vector<float> LargestOf(const std::vector<ValueRange>& ranges) {
+  std::vector<float> largest;
+  for (const ValueRange& range : ranges) largest.push_back(std::max(-range.min, range.max));
+  return largest;
+}
+
+void DescribeRounding(absl::Span<const float> weight, const ChannelView& channels,
                       const std::vector<float>& ranges, RunReport::Value* value) {
   const CodeRange codes = CodeRangeOf(value->spec());
   double signal = 0;
   double noise = 0;
   size_t clipped = 0;
   for (size_t i = 0; i < weight.size(); ++i) {
-    const float range = ranges[ranges.size() == 1 ? 0 : channels.Of(i)];
-    const float rounded = DequantizeOne(QuantizeOne(weight[i], range, codes), range, codes.largest);
+    const float range = ranges[ranges.size() == 1 ? 0 : channels.ChannelOf(i)];
+    const float held = std::clamp(weight[i], -range, range);
+    const float rounded = DequantizeOne(QuantizeOne(held, range, codes), range, codes.largest);
     const double error = static_cast<double>(rounded) - static_cast<double>(weight[i]);
     signal += static_cast<double>(weight[i]) * static_cast<double>(weight[i]);
     noise += error * error;
@@ -88,26 +85,30 @@ void DescribeWeight(const Tensor& tensor, RunReport::Value* value) {
   BitHistogram histogram;
   histogram.Add(weight);
   SetSeen(histogram, value);
-  const Channels channels = ChannelsOf(tensor, value->spec());
-  std::vector<float> largest(channels.count);
+  const ChannelView channels = ChannelsOf(tensor, value->spec());
+  std::vector<float> ends(channels.channels);
   for (size_t i = 0; i < weight.size(); ++i) {
-    float& of_channel = largest[channels.Of(i)];
-    of_channel = std::max(of_channel, std::fabs(weight[i]));
+    float& end = ends[channels.ChannelOf(i)];
+    end = std::max(end, std::fabs(weight[i]));
   }
-  if (channels.count > 1) DescribeChannels(largest, value);
+  if (channels.channels > 1) DescribeChannels(ends, value);
   const QuantSpec& spec = value->spec();
   if (spec.scheme() != QuantSpec::SYMMETRIC || !AreBits(spec.bits())) return;
   const bool is_per_channel = spec.granularity() == QuantSpec::PER_CHANNEL;
   // Of the ranges of channels, a report has the widest one only.
   if (is_per_channel && value->has_high()) return;
   if (!is_per_channel) {
-    largest = {value->has_high() ? value->high() : std::max(-histogram.min(), histogram.max())};
+    ends = {value->has_high() ? value->high() : std::max(-histogram.min(), histogram.max())};
   }
   if (!value->has_high()) {
-    const float widest = *std::max_element(largest.begin(), largest.end());
+    if (spec.range_rule() != QuantSpec::MIN_MAX) {
+      const ChannelView of_ranges = is_per_channel ? channels : ChannelView(tensor.dims(), -1);
+      ends = LargestOf(WeightRanges(weight, of_ranges, spec));
+    }
+    const float widest = *std::max_element(ends.begin(), ends.end());
     SetRange({-widest, widest}, value);
   }
-  DescribeRounding(weight, channels, largest, value);
+  DescribeRounding(weight, channels, ends, value);
 }
 
 }  // namespace

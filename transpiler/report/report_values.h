@@ -21,7 +21,7 @@ RunReport::Histogram CoarseHistogram(const BitHistogram& values);
 absl::Status AddProfile(const RangeProfile& profile, RunReport* report);
 
 // How the weights are distributed, by channels too, and what rounding them to the symmetric codes
-// of their spec does. A range that the report lacks is their largest magnitude.
+// of their spec does. A range that the report lacks is chosen by the rule of the spec.
 void AddWeights(const Scope& parameters, RunReport* report);
 
 }  // namespace fixpoint

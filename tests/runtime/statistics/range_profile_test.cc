@@ -173,6 +173,18 @@ TEST(RangeProfile, GivesTheRangeThatARuleChooses) {
   EXPECT_EQ(*ChooseRange(entry, spec), (ValueRange{0.5f, 100}));
 }
 
+TEST(RangeProfile, AMovingAverageOfSamplesIsARangeToo) {
+  RangeProfile::Entry entry = EntryOf("x", StatisticsOfSamples({{-1, 1}, {-1, 6}, {-2, 2}}));
+  QuantSpec spec;
+  spec.set_range_rule(QuantSpec::MOVING_AVERAGE);
+  const double average = (0.99 * 0.99 * 1 + 0.99 * 6 + 2) / (0.99 * 0.99 + 0.99 + 1);
+  EXPECT_EQ(*ChooseRange(entry, spec), (ValueRange{-2, static_cast<float>(average)}));
+  entry.set_min(-1.5f);
+  EXPECT_EQ(ChooseRange(entry, spec)->min, -1.5f) << "which was narrowed by hand";
+  entry.clear_moving_average();
+  EXPECT_EQ(*ChooseRange(entry, spec), (ValueRange{-1.5f, 6})) << "which has none";
+}
+
 TEST(RangeProfile, ARangeThatWasEditedIsTaken) {
   RangeProfile::Entry entry = EntryOf("x", StatisticsOfSamples({{-4, 1, 2, 3, 4}}));
   QuantSpec spec;

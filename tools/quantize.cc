@@ -29,8 +29,8 @@ DEFINE_bool(correct_biases, false,
 DEFINE_string(rounding, "nearest",
               "How weights are rounded: nearest, or learned, layer by layer on the samples.");
 DEFINE_string(metric, "",
-              "What to measure before and after: accuracy, loss, or a variable of one number; with "
-              "a - before it if less is better.");
+              "What to measure before and after: accuracy, loss, or a variable of one number, of "
+              "which more is better; with a - before it if less is.");
 DEFINE_string(eval_data, "",
               "What to measure on, named as --data; by default its test images, if it has some, or "
               "else the same samples.");
@@ -38,6 +38,7 @@ DEFINE_string(eval_data, "",
 DEFINE_bool(times, true,
             "Report how long a run is expected to take, for which kernels are measured. With "
             "--notimes the same run writes the same bytes on any machine.");
+DEFINE_bool(json, false, "Print the report as JSON.");
 DEFINE_double(
     max_drop, 0,
     "By how much --metric may be worse than in float, in its own units (accuracy: percent): "
@@ -60,7 +61,7 @@ ToolHelp Help() {
        {"config", "target", "fold_batch_norm", "equalize", "smooth", "correct_biases", "rounding"}},
       {"What is measured:", {"metric", "eval_data", "max_drop", "budget"}},
       {"How:", {"threads", "batch_size", "max_iterations", "resume"}},
-      {"What is written:", {"output", "times"}}};
+      {"What is written:", {"output", "times", "json"}}};
   help.examples = {
       "quantize mlp.test.txt --params=mlp.params --data=digits:500 --output=mlp.int8 "
       "--metric=accuracy"};
@@ -108,6 +109,7 @@ absl::StatusOr<ExitCode> Run(const CommandLine& line) {
         absl::StrCat("--rounding=", FLAGS_rounding, "; there are nearest and learned"));
   }
   command.with_times = FLAGS_times;
+  command.json = FLAGS_json;
   command.metric = FLAGS_metric;
   if (!FLAGS_eval_data.empty()) {
     ASSIGN_OR_RETURN(command.eval_data, DataOfFlag("eval_data", FLAGS_eval_data));

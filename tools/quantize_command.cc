@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -17,6 +18,7 @@
 #include "proto/program/program.h"
 #include "runtime/data/sample_set.h"
 #include "runtime/scope.h"
+#include "runtime/training/metric.h"
 #include "tools/inference_inputs.h"
 #include "tools/interruptible_samples.h"
 #include "tools/interruption.h"
@@ -26,6 +28,7 @@
 #include "tools/network_ends.h"
 #include "tools/outputs.h"
 #include "tools/progress_line.h"
+#include "tools/quantize_json.h"
 #include "tools/staged_report.h"
 #include "transpiler/quantize/network_cost.h"
 #include "transpiler/quantize/quantize.h"
@@ -94,11 +97,17 @@ std::string ComparisonText(const QuantizedNetwork& network) {
   return text;
 }
 
+// "auc (larger is better)": of a variable it is not known which way is better but from its sign.
+std::string MetricLabel(const std::string& name) {
+  if (!Metric::OfName(name).is_variable()) return name;
+  return absl::StrCat(name, absl::StartsWith(name, "-") ? " (less" : " (larger", " is better)");
+}
+
 std::string MeasuredText(const QuantizeCommand& command, const QuantizedNetwork& network) {
   if (!network.measured) return "";
   const MeasuredDrop& measured = *network.measured;
   std::string text = absl::StrFormat(
-      "%s: %.4f in float, %.4f on integers, on %d samples: drop %.4f", command.metric,
+      "%s: %.4f in float, %.4f on integers, on %d samples: drop %.4f", MetricLabel(command.metric),
       measured.before.value, measured.after.value, measured.samples, measured.drop);
   if (measured.before.standard_error) {
     absl::StrAppendFormat(&text, " +- %.4f", *measured.before.standard_error);
@@ -252,13 +261,14 @@ absl::StatusOr<ExitCode> RunQuantizeCommand(const QuantizeCommand& command) {
   Describe(command, network.found, &network.report);
   RETURN_IF_ERROR(WriteQuantizedNetwork(network, command.from.output));
   RemoveQuantizeState(options.state_folder);
-  WriteNotes(command.from.program, network.notes);
-  RETURN_IF_ERROR(
-      WriteReport(absl::StrCat(AccountTable(MakeAccount(network.simulated.plan)),
-                               IntegersText(network), ComparisonText(network),
-                               FoundText(command, network), MeasuredText(command, network),
-                               CostsText(network), "wrote ", command.from.output, "\n"),
-                  /*output_is_taken=*/false));
+  if (!command.json) WriteNotes(command.from.program, network.notes);
+  RETURN_IF_ERROR(WriteReport(
+      command.json ? QuantizedJson(command, network)
+                   : absl::StrCat(AccountTable(MakeAccount(network.simulated.plan)),
+                                  IntegersText(network), ComparisonText(network),
+                                  FoundText(command, network), MeasuredText(command, network),
+                                  CostsText(network), "wrote ", command.from.output, "\n"),
+      /*output_is_taken=*/false));
   return !network.found || network.found->holds ? kDone : kAnswerIsNo;
 }
 

@@ -31,6 +31,7 @@ struct QuantizeCommand {
   std::optional<double> max_drop;
   std::optional<Budget> budget;
   bool with_times = true;
+  bool json = false;
   int64_t batch_size = 1;
   int threads = 1;
   int64_t max_iterations = kDefaultMaxIterations;

@@ -44,7 +44,7 @@ DEFINE_int64(eval_every, 0, "Evaluate every N steps; always after the last.");
 DEFINE_string(
     keep_best, "",
     "Save the parameters of the best evaluation instead of the last: by accuracy, loss, or "
-    "a variable of one number; with a - before it if less is better.");
+    "a variable of one number, of which more is better; with a - before it if less is.");
 DEFINE_int64(stop_after, 0, "End after N evaluations without a better one (--keep_best).");
 DEFINE_string(save, "", "Folder for the trained parameters, a file for each.");
 DEFINE_string(metrics, "", "File for measurements, a line of JSON each; - for stdout.");

@@ -39,7 +39,9 @@ absl::Status Metric::CheckIsThere(const Program& program, const NetworkVariables
     case Kind::kAccuracy:
       if (variables.scores.empty()) {
         return absl::InvalidArgumentError(
-            "the metric accuracy: which variable holds the scores of the classes is not known");
+            "the metric accuracy: which variable holds the scores of the classes is not known; "
+            "want "
+            "--scores=NAME");
       }
       if (HasLabels(set)) return absl::OkStatus();
       return absl::InvalidArgumentError(
@@ -47,9 +49,17 @@ absl::Status Metric::CheckIsThere(const Program& program, const NetworkVariables
           "\"labels\"");
     case Kind::kLoss:
       if (!variables.loss.empty()) return absl::OkStatus();
-      return absl::InvalidArgumentError("the metric loss: which variable is the loss is not known");
+      return absl::InvalidArgumentError(
+          "the metric loss: which variable is the loss is not known; want --loss=NAME");
     case Kind::kVariable:
       break;
+  }
+  if (name_ == variables.loss && !less_is_better_) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the metric \"", name_,
+                     "\" is the loss of the program, of which less is "
+                     "better; want \"loss\" or \"-",
+                     name_, "\""));
   }
   if (program.Find(program.block(0), name_) != nullptr) return absl::OkStatus();
   if (name_ == "accuracy" || name_ == "loss") {

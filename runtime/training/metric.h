@@ -39,7 +39,7 @@ class Metric {
   }
 
   // Error (kInvalidArgument), which says what there is: the program or the samples have nothing of
-  // that name.
+  // that name; it is the loss, and larger ones are said to be better.
   absl::Status CheckIsThere(const Program& program, const NetworkVariables& variables,
                             const SampleSet& set) const;
   // What a program reaches on all samples of a set; infinity, or minus that, for the worst there is

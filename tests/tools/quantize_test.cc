@@ -52,7 +52,8 @@ TEST_F(QuantizeTool, WritesAFolderWithAllForms) {
 }
 
 TEST_F(QuantizeTool, MeasuresInFloatAndOnIntegersAndReports) {
-  EXPECT_THAT(Run({"--metric=-mean"}).out, HasSubstr("-mean: "));
+  EXPECT_THAT(Run({"--metric=-mean"}).out, HasSubstr("-mean (less is better): "));
+  EXPECT_THAT(Run({"--metric=mean"}).out, HasSubstr("mean (larger is better): "));
   EXPECT_THAT(Run({"--metric=accuracy", "--eval_data=npz:few.npz"}).out,
               HasSubstr("accuracy: 100.0000 in float, 100.0000 on integers, on 3 samples: drop "
                         "0.0000 +- 0.0000\n"));
@@ -62,6 +63,53 @@ TEST_F(QuantizeTool, MeasuresInFloatAndOnIntegersAndReports) {
   EXPECT_THAT(report, HasSubstr("signal_to_noise: "));
   EXPECT_THAT(report, HasSubstr("forms {\n  name: \"lowered\"\n"));
   EXPECT_THAT(folder_.Read("out/report.html"), HasSubstr("net.txt"));
+}
+
+TEST_F(QuantizeTool, PrintsJson) {
+  const BinaryRun run = Run({"--json", "--metric=accuracy", "--samples=1"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(run.err, "");
+  EXPECT_THAT(run.out, testing::MatchesRegex(R"(\{
+  "schema_version": 1,
+  "program": "net.txt",
+  "output": "out",
+  "target": "onednn_int8",
+  "notes": \[
+    "only 1 sample: the ranges of others may be larger"
+  \],
+  "ops": 3,
+  "quantized_ops": 2,
+  "ops_on_integers": 6,
+  "ops_in_float": 0,
+  "compared": \{
+    "samples": 1,
+    "elements": [0-9]+,
+    "ties": 0
+  \},
+  "outputs": \[
+    \{
+      "name": "y",
+      "signal_to_noise_db": [0-9.]+
+    \}
+  \],
+  "metric": \{
+    "name": "accuracy",
+    "samples": 40,
+    "float": 100,
+    "integers": 100,
+    "drop": 0,
+    "standard_error": 0
+  \},
+  "float": \{
+    "parameter_bytes": [0-9]+,
+    "activation_bytes": [0-9]+
+  \},
+  "lowered": \{
+    "parameter_bytes": [0-9]+,
+    "activation_bytes": [0-9]+
+  \}
+\}
+)"));
 }
 
 TEST_F(QuantizeTool, TiesThatIntegersRoundInAnotherWayAreToldAndNoError) {
@@ -183,6 +231,10 @@ TEST_F(QuantizeSearch, SaysWhereNoPlanHoldsTheBoundAndWritesTheBest) {
   EXPECT_THAT(small.out,
               HasSubstr("no plan holds the bound; the best: 5660 bytes of at most 1000 bytes; "));
   EXPECT_EQ(FilesOf("out").size(), 9U);
+  const BinaryRun json = Search({"--budget=1KB", "--json"});
+  EXPECT_EQ(json.exit_code, 1) << json.err;
+  EXPECT_THAT(json.out, HasSubstr("\"bound_on\": \"bytes\",\n    \"bound\": 1000,\n"
+                                  "    \"reached\": 5660,\n    \"holds\": false,\n"));
   const BinaryRun large = Search({"--budget=1MB"});
   EXPECT_EQ(large.exit_code, 4) << large.err;
   EXPECT_THAT(large.err, HasSubstr("the float network takes 21392 bytes, which is within"));

@@ -110,7 +110,11 @@ TEST_F(QuantizeWrong, AMetricThatIsNotThere) {
   ExpectRefused({"--metric=acuracy"}, 3,
                 "the metric \"acuracy\" is no variable of the program; want accuracy, loss or a "
                 "variable; did you mean accuracy?");
-  ExpectRefused({"--metric=loss"}, 3, "the metric loss: which variable is the loss is not known");
+  ExpectRefused({"--metric=loss"}, 3,
+                "the metric loss: which variable is the loss is not known; want --loss=NAME");
+  ExpectRefused({"--metric=mean", "--loss=mean"}, 3,
+                "the metric \"mean\" is the loss of the program, of which less is better; want "
+                "\"loss\" or \"-mean\"");
   ExpectRefused({"--metric=y"}, 3, "the metric \"y\" is FP32");
   Scope samples;
   samples.Set("x", Wave({4, 2, 6, 6}, 1, 0.3));

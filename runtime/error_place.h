@@ -1,4 +1,4 @@
-// Errors that say where in a file they are: in which member or variable, at which byte.
+// Errors that say where they are: in which program or file, member or variable, at which byte.
 
 #ifndef FIXPOINT_RUNTIME_ERROR_PLACE_H_
 #define FIXPOINT_RUNTIME_ERROR_PLACE_H_
@@ -21,6 +21,11 @@ inline std::string Quoted(absl::string_view name) {
 // `status` with `prefix` before its message; OK stays OK.
 inline absl::Status Prefixed(absl::string_view prefix, const absl::Status& status) {
   return absl::Status(status.code(), absl::StrCat(prefix, status.message()));
+}
+
+// `status` as that of a program or file of this name.
+inline absl::Status In(absl::string_view name, const absl::Status& status) {
+  return Prefixed(absl::StrCat(name, ": "), status);
 }
 
 // `status` as that of a byte.

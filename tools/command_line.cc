@@ -153,7 +153,7 @@ class CommandLineParser {
       }
       value = words_[++*at];
     }
-    if (std::count(line_.flags.begin(), line_.flags.end(), name) > 0) {
+    if (line_.IsGiven(name)) {
       return UsageError(absl::StrCat("--", name, " is given twice"));
     }
     if (gflags::SetCommandLineOption(name.c_str(), value->c_str()).empty()) {
@@ -225,6 +225,10 @@ ExitCode ExitCodeOf(const absl::Status& status) {
     default:
       return kOwnDefect;
   }
+}
+
+bool CommandLine::IsGiven(absl::string_view flag) const {
+  return std::count(flags.begin(), flags.end(), flag) > 0;
 }
 
 CommandLine ParseCommandLine(int argc, const char* const* argv, const ToolHelp& help,

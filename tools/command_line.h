@@ -48,6 +48,8 @@ struct CommandLine {
   std::vector<std::string> arguments;  // positional ones; "-" is standard input or output
   std::vector<std::string> flags;      // the names of the flags that were given
   std::optional<ExitCode> exit_code;   // set if there is nothing left to do
+
+  bool IsGiven(absl::string_view flag) const;
 };
 
 // Sets the flags that are given, as --name=value, --name value, --name or --noname (bool); what

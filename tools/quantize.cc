@@ -2,7 +2,6 @@
 
 #include <gflags/gflags.h>
 
-#include <algorithm>
 #include <string>
 
 #include "absl/status/status.h"
@@ -68,21 +67,17 @@ ToolHelp Help() {
   return help;
 }
 
-bool IsGiven(const CommandLine& line, const std::string& flag) {
-  return std::count(line.flags.begin(), line.flags.end(), flag) > 0;
-}
-
 // What is searched for. Usage errors: both bounds; one that is none; a drop of nothing.
 absl::Status ReadBound(const CommandLine& line, QuantizeCommand* command) {
-  if (IsGiven(line, "budget")) {
-    if (IsGiven(line, "max_drop")) {
+  if (line.IsGiven("budget")) {
+    if (line.IsGiven("max_drop")) {
       return UsageError("--max_drop and --budget are both what to search for; want one of them");
     }
     const absl::StatusOr<Budget> budget = Budget::Parse(FLAGS_budget);
     if (!budget.ok()) return UsageError(absl::StrCat("--budget: ", budget.status().message()));
     command->budget = *budget;
   }
-  if (!IsGiven(line, "max_drop")) return absl::OkStatus();
+  if (!line.IsGiven("max_drop")) return absl::OkStatus();
   if (FLAGS_metric.empty()) return UsageError("--max_drop needs what may drop: --metric=NAME");
   if (!(FLAGS_max_drop >= 0)) {
     return UsageError(absl::StrCat("--max_drop=", FLAGS_max_drop, "; want a number from 0"));

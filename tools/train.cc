@@ -2,7 +2,6 @@
 
 #include <gflags/gflags.h>
 
-#include <algorithm>
 #include <string>
 
 #include "absl/status/status.h"
@@ -84,10 +83,6 @@ ToolHelp Help() {
   return help;
 }
 
-bool IsGiven(const CommandLine& line, const std::string& flag) {
-  return std::count(line.flags.begin(), line.flags.end(), flag) > 0;
-}
-
 // Checks flags that depend on each other.
 absl::Status CheckFlags(const CommandLine& line) {
   if (line.arguments.size() != 1) {
@@ -95,17 +90,16 @@ absl::Status CheckFlags(const CommandLine& line) {
   }
   if (FLAGS_startup.empty()) return UsageError("want the startup program: --startup=FILE");
   if (FLAGS_data.empty()) return UsageError("want data: --data=mnist:FOLDER or another");
-  if (IsGiven(line, "steps") && IsGiven(line, "epochs")) {
+  if (line.IsGiven("steps") && line.IsGiven("epochs")) {
     return UsageError("--steps and --epochs both say how long to train; want one of them");
   }
   RETURN_IF_ERROR(CheckAtLeast("epochs", FLAGS_epochs, 1));
-  RETURN_IF_ERROR(CheckAtLeast("steps", FLAGS_steps, IsGiven(line, "steps") ? 1 : 0));
+  RETURN_IF_ERROR(CheckAtLeast("steps", FLAGS_steps, line.IsGiven("steps") ? 1 : 0));
   RETURN_IF_ERROR(CheckAtLeast("augment_padding", FLAGS_augment_padding, 0));
   RETURN_IF_ERROR(CheckAtLeast("eval_every", FLAGS_eval_every, 0));
   RETURN_IF_ERROR(CheckAtLeast("checkpoint_every", FLAGS_checkpoint_every, 0));
   RETURN_IF_ERROR(CheckAtLeast("keep_checkpoints", FLAGS_keep_checkpoints, 1));
-  RETURN_IF_ERROR(
-      CheckAtLeast("stop_after", FLAGS_stop_after, IsGiven(line, "stop_after") ? 1 : 0));
+  RETURN_IF_ERROR(CheckAtLeast("stop_after", FLAGS_stop_after, line.IsGiven("stop_after") ? 1 : 0));
   if (FLAGS_stop_after > 0 && FLAGS_keep_best.empty()) {
     return UsageError("--stop_after: what is better is not known; want --keep_best=METRIC");
   }
@@ -122,7 +116,7 @@ absl::Status CheckFlags(const CommandLine& line) {
   }
   if (FLAGS_checkpoint_dir.empty()) {
     for (const char* flag : {"checkpoint_every", "keep_checkpoints", "resume"}) {
-      if (IsGiven(line, flag)) {
+      if (line.IsGiven(flag)) {
         return UsageError(absl::StrCat("--", flag, " needs a folder: --checkpoint_dir=FOLDER"));
       }
     }

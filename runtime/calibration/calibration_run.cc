@@ -5,12 +5,12 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "proto/base/status_macros.h"
 #include "proto/file/atomic_file.h"
 #include "proto/file/text_message.h"
 #include "proto/program/program.h"
 #include "runtime/calibration/parameters_checksum.h"
+#include "runtime/error_place.h"
 #include "runtime/training/checkpoint.h"
 
 namespace fixpoint {
@@ -30,11 +30,6 @@ absl::StatusOr<RangeProfile> NewProfile(const Program& program, const Scope& par
   ASSIGN_OR_RETURN(const uint64_t checksum, set.Checksum());
   samples.set_data_hash(checksum);
   return profile;
-}
-
-// The error, with the name of the program or file that it is about.
-absl::Status In(absl::string_view name, const absl::Status& status) {
-  return absl::Status(status.code(), absl::StrCat(name, ": ", status.message()));
 }
 
 }  // namespace

@@ -4,20 +4,13 @@
 #include <variant>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "proto/program/program.h"
+#include "runtime/error_place.h"
 #include "runtime/executor/outer_tensors.h"
 #include "runtime/tensor.h"
 
 namespace fixpoint::executor {
-namespace {
-
-absl::Status In(const Program& program, const absl::Status& status) {
-  return absl::Status(status.code(), absl::StrCat(program.name(), ": ", status.message()));
-}
-
-}  // namespace
 
 ParameterTypes TypesIn(const Scope& scope) {
   ParameterTypes types;
@@ -31,7 +24,7 @@ ParameterTypes TypesIn(const Scope& scope) {
 absl::StatusOr<Plan> PlanInference(const Program& program, const ParameterTypes& parameters,
                                    const InferenceRequest& request) {
   const absl::Status can_run = CheckOps(program);
-  if (!can_run.ok()) return In(program, can_run);
+  if (!can_run.ok()) return In(program.name(), can_run);
   PlanRequest planned;
   planned.feeds = request.feeds;
   planned.fetches = request.outputs;
@@ -42,7 +35,7 @@ absl::StatusOr<Plan> PlanInference(const Program& program, const ParameterTypes&
         if (found == parameters.end()) return std::nullopt;
         return found->second;
       });
-  if (!plan.ok()) return In(program, plan.status());
+  if (!plan.ok()) return In(program.name(), plan.status());
   return plan;
 }
 

@@ -5,7 +5,8 @@
 //   conv2d(Filter=w, Input=x) -> (Output=y.sums)
 //   elementwise_add(X=y.sums, Y=w.bias) -> (Out=y) {axis=1}
 //
-// Not products of two activations, nor those whose number of channels is not declared.
+// Not products of two activations, nor those whose number of channels is not declared. A product
+// whose bias other ops read too gets one of its own before that.
 
 #include <algorithm>
 #include <memory>
@@ -15,9 +16,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "ops/codes/bias_sum.h"
 #include "ops/codes/declared_dims.h"
 #include "ops/codes/declared_facts.h"
-#include "ops/codes/folded_ops.h"
 #include "ops/op_form.h"
 #include "ops/op_traits.h"
 #include "proto/base/status_macros.h"
@@ -50,7 +51,7 @@ class BiasAdder {
 
  private:
   // The axis of the channels that a product gives, if it gives its sums, and has a weight and no
-  // bias.
+  // bias of its own.
   std::optional<int> AxisWithoutBias(const Op& op) const {
     const std::optional<ProductTrait>& trait = TraitsOf(op).product;
     const std::optional<OpAttributes> attributes = OpAttributes::Of(op.desc(), facts_.era());
@@ -65,18 +66,15 @@ class BiasAdder {
     const Dims dims = DeclaredDims(*output);
     if (dims.size() < 2) return std::nullopt;
     const int axis = trait->ChannelAxis(*attributes, static_cast<int>(dims.size()));
-    if (dims[axis] < 1 || HasBias(*output, dims, axis)) return std::nullopt;
+    if (dims[axis] < 1 || HasOwnBias(*output, dims, axis)) return std::nullopt;
     return axis;
   }
 
-  bool HasBias(const Argument& output, const Dims& dims, int axis) const {
-    const Op* const reader = facts_.OnlyReader(*output.value());
-    if (reader == nullptr || !TraitsOf(*reader).sum) return false;
-    const SumTrait& sum = *TraitsOf(*reader).sum;
-    const Tensor* const addend = FindConstant(reader->Input(sum.y), context_.parameters);
-    const std::optional<OpAttributes> attributes = OpAttributes::Of(reader->desc(), facts_.era());
-    return addend != nullptr && attributes &&
-           IsOfChannels(addend->dims(), attributes->Int(sum.axis), dims, axis);
+  // One that another op reads too cannot be corrected for this product.
+  bool HasOwnBias(const Argument& output, const Dims& dims, int axis) const {
+    const std::optional<BiasSum> sum = FindBiasSum(*output.value(), dims, axis, facts_);
+    return sum && FindConstant(sum->bias, context_.parameters) != nullptr &&
+           sum->bias->variable()->arguments().size() == 1;
   }
 
   absl::Status Add(const Op& op, int axis) {

@@ -24,6 +24,7 @@
 #include <utility>
 #include <vector>
 
+#include "ops/codes/bias_sum.h"
 #include "ops/codes/declared_dims.h"
 #include "ops/codes/declared_facts.h"
 #include "ops/codes/folded_ops.h"
@@ -123,12 +124,10 @@ class NormFolder {
                                   found.channel_axis};
     if (!std::holds_alternative<FoldedOp>(DecideFold(norm, result, facts_))) return false;
     if (found.bias_op == nullptr) return true;
-    const SumTrait& sum = *TraitsOf(*found.bias_op).sum;
-    const std::optional<OpAttributes> attributes =
-        OpAttributes::Of(found.bias_op->desc(), facts_.era());
-    return attributes && found.bias->dtype() == VarType::FP32 &&
-           found.bias->size() == static_cast<int64_t>(channels) &&
-           IsOfChannels(found.bias->dims(), attributes->Int(sum.axis), dims, found.channel_axis);
+    const Argument* const sums = found.bias_op->Input(TraitsOf(*found.bias_op).sum->x);
+    return FindBiasSum(*sums->value(), dims, found.channel_axis, facts_) &&
+           found.bias->dtype() == VarType::FP32 &&
+           found.bias->size() == static_cast<int64_t>(channels);
   }
 
   absl::Status Fold(const Op& norm, const NormedProduct& found,

@@ -6,9 +6,9 @@
 #include <string>
 
 #include "ops/activation.h"
+#include "ops/codes/bias_sum.h"
 #include "ops/codes/declared_dims.h"
 #include "ops/codes/declared_facts.h"
-#include "ops/codes/folded_ops.h"
 #include "ops/dims.h"
 #include "ops/op_form.h"
 #include "ops/op_traits.h"
@@ -42,16 +42,6 @@ int64_t ElementsFrom(const std::vector<int64_t>& dims, size_t axis) {
   int64_t count = 1;
   for (size_t i = axis; i < dims.size(); ++i) count *= dims[i];
   return count;
-}
-
-template <typename Number>
-void TakeLargestOf(absl::Span<const Number> elements, int64_t inner, absl::Span<double> largest) {
-  const auto channels = static_cast<int64_t>(largest.size());
-  for (size_t i = 0; i < elements.size(); ++i) {
-    double& known = largest[static_cast<int64_t>(i) / inner % channels];
-    const double magnitude = std::abs(static_cast<double>(elements[i]));
-    if (magnitude > known || std::isnan(magnitude)) known = magnitude;
-  }
 }
 
 class Finder {
@@ -139,21 +129,12 @@ class Finder {
 
   // Goes on to the sum with a bias that is a parameter.
   void PassBias(const Dims& dims, ScalableChannels* found) const {
-    const Op* const reader = facts_.OnlyReader(*found->value);
-    if (reader == nullptr || !TraitsOf(*reader).sum) return;
-    const SumTrait& sum = *TraitsOf(*reader).sum;
-    const std::optional<OpAttributes> attributes = OpAttributes::Of(reader->desc(), era_);
-    const Argument* const addend = reader->Input(sum.y);
-    const Tensor* const bias = OwnParameter(addend);
-    const Argument* const x = reader->Input(sum.x);
-    const Argument* const output = reader->Output(sum.output);
-    if (!attributes || bias == nullptr || x == nullptr || x->value() != found->value ||
-        output == nullptr || output->value() == nullptr || bias->size() != found->channels ||
-        !IsOfChannels(bias->dims(), attributes->Int(sum.axis), dims, found->channel_axis)) {
-      return;
-    }
-    found->divided.push_back({addend});
-    found->value = output->value();
+    const std::optional<BiasSum> sum =
+        FindBiasSum(*found->value, dims, found->channel_axis, facts_);
+    const Tensor* const bias = sum ? OwnParameter(sum->bias) : nullptr;
+    if (bias == nullptr || bias->size() != found->channels) return;
+    found->divided.push_back({sum->bias});
+    found->value = sum->output->value();
   }
 
   // Goes on as long as the only reader scales with its argument.
@@ -286,10 +267,6 @@ std::vector<ScalableChannels> FindScalableChannels(const Program& program,
   return Finder(program, find).FindAll();
 }
 
-void TakeLargest(absl::Span<const float> elements, int64_t inner, absl::Span<double> largest) {
-  TakeLargestOf(elements, inner, largest);
-}
-
 std::vector<double>& ScaledParameters::ElementsOf(const Argument* read) {
   std::vector<double>& elements = elements_[read];
   if (elements.empty()) {
@@ -302,7 +279,7 @@ std::vector<double>& ScaledParameters::ElementsOf(const Argument* read) {
 std::vector<double> ScaledParameters::LargestOfChannels(const ChannelParameter& parameter,
                                                         int64_t channels) {
   std::vector<double> largest(channels);
-  TakeLargestOf<double>(ElementsOf(parameter.read), parameter.inner, absl::MakeSpan(largest));
+  TakeLargest<double>(ElementsOf(parameter.read), parameter.inner, absl::MakeSpan(largest));
   return largest;
 }
 

@@ -4,6 +4,8 @@
 #ifndef FIXPOINT_TRANSPILER_PREPARE_SCALABLE_CHANNELS_H_
 #define FIXPOINT_TRANSPILER_PREPARE_SCALABLE_CHANNELS_H_
 
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <utility>
@@ -70,7 +72,15 @@ class ScaledParameters {
 
 // The largest magnitude of each channel in a tensor [outer, channels, inner], and in what was found
 // of others before; NaN where one is.
-void TakeLargest(absl::Span<const float> elements, int64_t inner, absl::Span<double> largest);
+template <typename Number>
+void TakeLargest(absl::Span<const Number> elements, int64_t inner, absl::Span<double> largest) {
+  const auto channels = static_cast<int64_t>(largest.size());
+  for (size_t i = 0; i < elements.size(); ++i) {
+    double& known = largest[static_cast<int64_t>(i) / inner % channels];
+    const double magnitude = std::abs(static_cast<double>(elements[i]));
+    if (magnitude > known || std::isnan(magnitude)) known = magnitude;
+  }
+}
 
 }  // namespace fixpoint
 

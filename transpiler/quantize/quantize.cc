@@ -18,6 +18,7 @@
 #include "runtime/calibration/calibration_run.h"
 #include "runtime/calibration/observed_variables.h"
 #include "runtime/data/batcher.h"
+#include "runtime/error_place.h"
 #include "runtime/training/batch_runner.h"
 #include "runtime/training/fed_batches.h"
 #include "transpiler/quantize/measurements.h"
@@ -40,11 +41,6 @@ BackendOptions BackendOptionsOf(const QuantizeOptions& options) {
   backend.threads = options.threads;
   backend.max_iterations = options.max_iterations;
   return backend;
-}
-
-// The error, with the name of the program that it is about.
-absl::Status In(const Program& program, const absl::Status& status) {
-  return absl::Status(status.code(), absl::StrCat(program.name(), ": ", status.message()));
 }
 
 // The files of a state folder.
@@ -95,7 +91,7 @@ class Quantization {
                      Simulate(network_.prepared.program, network_.profile, network_.config,
                               options_.names, &network_.simulated_parameters));
     if (network_.simulated.plan.sites().empty()) {
-      return In(network_.prepared.program,
+      return In(network_.prepared.program.name(),
                 absl::FailedPreconditionError(
                     "nothing is quantized, by this target and configuration and within the bound"));
     }
@@ -123,23 +119,24 @@ class Quantization {
     const Program& program = network_.prepared.program;
     const absl::StatusOr<NetworkVariables> variables =
         FindNetworkVariables(program, options_.named, options_.inputs);
-    if (!variables.ok()) return In(program, variables.status());
+    if (!variables.ok()) return In(program.name(), variables.status());
     variables_ = *variables;
     network_.outputs =
         options_.outputs.empty() ? NamesOf(FetchedVariables(program)) : options_.outputs;
     if (network_.outputs.empty()) {
-      return In(program, absl::InvalidArgumentError("fetches nothing; want the names of outputs"));
+      return In(program.name(),
+                absl::InvalidArgumentError("fetches nothing; want the names of outputs"));
     }
     for (const std::string& output : network_.outputs) {
       const Variable* const variable = program.Find(program.block(0), output);
       if (variable != nullptr && !variable->values().empty()) continue;
-      return In(program, absl::InvalidArgumentError(absl::StrCat(
-                             "no op computes the output \"", output,
-                             "\" once the program is prepared; want what it is a copy of")));
+      return In(program.name(), absl::InvalidArgumentError(absl::StrCat(
+                                    "no op computes the output \"", output,
+                                    "\" once the program is prepared; want what it is a copy of")));
     }
     if (!options_.metric) return absl::OkStatus();
     const absl::Status there = options_.metric->CheckIsThere(program, variables_, *measured_);
-    return there.ok() ? there : In(program, there);
+    return there.ok() ? there : In(program.name(), there);
   }
 
   BatchRunOptions HowToMeasure() const {

@@ -5,9 +5,9 @@
 #include <variant>
 
 #include "absl/container/flat_hash_map.h"
+#include "ops/codes/bias_sum.h"
 #include "ops/codes/declared_dims.h"
 #include "ops/codes/declared_facts.h"
-#include "ops/codes/folded_ops.h"
 #include "ops/op_form.h"
 #include "ops/op_traits.h"
 #include "proto/base/status_macros.h"
@@ -115,21 +115,13 @@ class Finder {
   }
 
   void AddBias(const Dims& dims, WeightLayer* layer) const {
-    const Op* const reader = facts_.OnlyReader(*layer->result->value());
-    if (reader == nullptr || !TraitsOf(*reader).sum) return;
-    const SumTrait& sum = *TraitsOf(*reader).sum;
-    const std::optional<OpAttributes> attributes = OpAttributes::Of(reader->desc(), facts_.era());
-    const Argument* const addend = reader->Input(sum.y);
-    const Argument* const output = reader->Output(sum.output);
-    if (!attributes || output == nullptr || !IsOwnParameter(addend) ||
-        !IsOfChannels(DeclaredDims(*addend), attributes->Int(sum.axis), dims,
-                      layer->channel_axis)) {
-      return;
-    }
-    layer->ops.push_back(reader);
-    layer->bias = addend;
-    layer->biased = output;
-    layer->result = output;
+    const std::optional<BiasSum> sum =
+        FindBiasSum(*layer->result->value(), dims, layer->channel_axis, facts_);
+    if (!sum || !IsOwnParameter(sum->bias)) return;
+    layer->ops.push_back(sum->op);
+    layer->bias = sum->bias;
+    layer->biased = sum->output;
+    layer->result = sum->output;
   }
 
   void AddFunction(WeightLayer* layer) const {

@@ -155,8 +155,7 @@ class GraphPart {
     } else {
       html->Open("g", {{"class", kind}});
     }
-    html->Element("title",
-                  absl::StrCat(types, " \xe2\x86\x92 ", last.output(), ", ", StateText(state)));
+    html->Element("title", absl::StrCat(types, kArrow, last.output(), ", ", StateText(state)));
     html->Void("rect", {{"x", Coordinate(corner.x)},
                         {"y", Coordinate(corner.y)},
                         {"width", absl::StrCat(kNode.width)},

@@ -22,7 +22,6 @@ namespace {
 using Op = RunReport::Op;
 using Value = RunReport::Value;
 
-constexpr char kArrow[] = " \xe2\x86\x92 ";
 // A ratio that fills its bar: that of 8 bits which fit, about.
 constexpr double kFullBar = 50;
 

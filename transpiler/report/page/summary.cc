@@ -22,7 +22,6 @@ namespace {
 using Form = RunReport::Form;
 using Metric = RunReport::Metric;
 
-constexpr char kArrow[] = " \xe2\x86\x92 ";
 constexpr size_t kMostNamed = 6;    // layers of one advice
 constexpr size_t kMostAdvice = 12;  // that is not folded
 

@@ -206,11 +206,11 @@ TEST_F(QuantizeSearch, MeasuresWhatItWritesWithTheMethodsForWeights) {
 TEST_F(QuantizeSearch, SaysThatABoundIsWithinChance) {
   const std::string note =
       "the bound on the drop of accuracy, 2, is less than one standard error of it on 40 samples, "
-      "2.4686: whether it holds is partly chance";
+      "2.4686: whether it holds is partly chance; more samples tell better";
   const BinaryRun run = Search({"--metric=accuracy", "--max_drop=2"});
   EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_THAT(run.out, HasSubstr(" on integers, on 40 samples: drop 0.0000 +- 2.4686\n"));
-  EXPECT_THAT(run.err, HasSubstr(note));
+  EXPECT_EQ(run.err, absl::StrCat("digits.pdmodel: ", note, "\n"));
   EXPECT_THAT(folder_.Read("out/report.textproto"), HasSubstr(note));
   EXPECT_EQ(Search({"--metric=accuracy", "--max_drop=2.5"}).err, "");
 }

@@ -372,10 +372,9 @@ class Quantization {
     if (!options_.max_drop || !network_.measured) return;
     const std::optional<double> error = network_.measured->before.standard_error;
     if (!error || *options_.max_drop >= *error) return;
-    Note({absl::StrCat(network_.prepared.program.name(), ": the bound on the drop of ",
-                       options_.metric->name(), ", ", *options_.max_drop,
-                       ", is less than one standard error of it on ", network_.measured->samples,
-                       " samples, ", absl::StrFormat("%.4f", *error),
+    Note({absl::StrCat("the bound on the drop of ", options_.metric->name(), ", ",
+                       *options_.max_drop, ", is less than one standard error of it on ",
+                       network_.measured->samples, " samples, ", absl::StrFormat("%.4f", *error),
                        ": whether it holds is partly chance; more samples tell better")});
   }
 

@@ -81,7 +81,7 @@ TEST_F(Profile, ShowsWhatEachRuleClips) {
       "                                    kl                       0           8          -  "
       "  41.2 dB\n"
       "                                    moving_average           0           3   0.0500 %  "
-      "  12.0 dB\n"
+      "  16.4 dB\n"
       "y                    -           -  -                       -1           2          -  "
       "        -\n"
       "2 variables, 2 samples\n");

@@ -76,6 +76,8 @@ void CompareElements(absl::Span<const T> values, absl::Span<const T> others, int
     compared->largest =
         std::max(compared->largest, DifferenceOf(values[i], others[i], compared->unit));
     const double noise = value - other;
+    compared->largest_as_number =
+        std::max(compared->largest_as_number, std::isnan(noise) ? kInfinity : std::fabs(noise));
     compared->noise += std::isfinite(noise) ? noise * noise : kInfinity;
   }
 }

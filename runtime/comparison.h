@@ -26,6 +26,9 @@ enum class DifferenceUnit {
   kSteps,  // between two codes, or two integers
   kUlps,   // between two neighbours of the floating-point type
 };
+// From here on, floats differ by more than another order of additions makes them differ, and how
+// many others lie between them says nothing.
+inline constexpr double kTooManyUlps = 65536;
 
 struct FirstDifference {
   int64_t run = 0;      // counted from 0
@@ -41,7 +44,8 @@ struct ComparedVariable {
   int64_t elements = 0;
   int64_t different = 0;  // by value, and NaNs of other bits; codes like FP32
   std::optional<FirstDifference> first;
-  double largest = 0;  // difference, in units; infinity between NaN and another value
+  double largest = 0;            // difference, in units; infinity between NaN and another value
+  double largest_as_number = 0;  // the largest difference of two values; the same for NaN
   // How many of the different elements differ by one step, where a quantizer of one of the
   // programs, with one range or with a step and a zero point, rounds a value half-way between two
   // codes.
@@ -53,6 +57,8 @@ struct ComparedVariable {
 
   // In dB; infinity if all values are the same.
   double SignalToNoise() const;
+  // Whether `largest` says how much values differ; if not, `largest_as_number` does.
+  bool UnitSaysHowMuch() const { return unit == DifferenceUnit::kSteps || largest < kTooManyUlps; }
 };
 
 // Why a variable that an op of block 0 writes is not compared.

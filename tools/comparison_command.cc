@@ -173,6 +173,7 @@ RunReport MakeReport(const ComparisonCommand& command, const Model& model, const
   if (command.op_by_op)
     AddSetting("op by op", "each op is given the inputs that the other computed", &report);
   if (command.data) {
+    AddSetting("data", NameInReport(*command.data), &report);
     AddSetting("batches", absl::StrCat(command.batches), &report);
     AddSetting("batch size", absl::StrCat(command.batch_size), &report);
   }

@@ -21,6 +21,7 @@ absl::string_view UnitName(DifferenceUnit unit) {
 
 std::string LargestText(const ComparedVariable& variable) {
   if (std::isinf(variable.largest)) return "NaN";
+  if (!variable.UnitSaysHowMuch()) return absl::StrFormat("%.3g", variable.largest_as_number);
   return absl::StrFormat("%.0f %s", variable.largest, UnitName(variable.unit));
 }
 
@@ -137,6 +138,7 @@ std::string ComparisonJson(const std::string& program, const std::string& other,
     json.Key("other_zeros").Int(variable.other_zeros);
     json.Key("unit").String(UnitName(variable.unit));
     json.Key("largest").Double(variable.largest);
+    json.Key("largest_as_number").Double(variable.largest_as_number);
     json.Key("signal_to_noise_db").Double(variable.SignalToNoise());
     if (variable.first) {
       json.Key("first").BeginObject();

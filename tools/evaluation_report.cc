@@ -8,10 +8,17 @@
 
 namespace fixpoint {
 
+std::string MeasuredText(double number, absl::string_view unit) {
+  return unit.empty() ? absl::StrFormat("%.4f", number)
+                      : absl::StrFormat("%.2f %s", number, std::string(unit));
+}
+
 std::string EvaluationText(const Evaluation& evaluation) {
   std::vector<std::string> parts;
   if (evaluation.loss) parts.push_back(absl::StrFormat("loss %.4f", *evaluation.loss));
-  if (evaluation.accuracy) parts.push_back(absl::StrFormat("accuracy %.4f", *evaluation.accuracy));
+  if (evaluation.accuracy) {
+    parts.push_back(absl::StrCat("accuracy ", MeasuredText(100 * *evaluation.accuracy, "%")));
+  }
   for (const auto& [name, mean] : evaluation.metrics) {
     parts.push_back(absl::StrFormat("%s %.4f", name, mean));
   }

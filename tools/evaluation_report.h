@@ -11,10 +11,14 @@
 
 namespace fixpoint {
 
-// "loss 0.2511, accuracy 0.9100, auc_0.tmp_0 0.9712": what was measured.
+// "91.00 %", of a number in percent; "0.2511" without a unit.
+std::string MeasuredText(double number, absl::string_view unit);
+
+// "loss 0.2511, accuracy 91.00 %, auc_0.tmp_0 0.9712": what was measured.
 std::string EvaluationText(const Evaluation& evaluation);
 
-// The same as members of the object that is open, each name after `prefix`.
+// The same as members of the object that is open, each name after `prefix`; the accuracy is a share
+// of 1.
 void WriteEvaluation(const Evaluation& evaluation, absl::string_view prefix, JsonWriter& json);
 
 }  // namespace fixpoint

@@ -27,7 +27,8 @@ std::string DurationText(double seconds) {
 std::string ProgressText(const TrainingProgress& progress) {
   std::string text =
       absl::StrFormat("step %d/%d  loss %.4f", progress.step, progress.steps, progress.loss);
-  if (progress.accuracy) absl::StrAppendFormat(&text, "  accuracy %.3f", *progress.accuracy);
+  if (progress.accuracy)
+    absl::StrAppendFormat(&text, "  accuracy %.2f %%", 100 * *progress.accuracy);
   absl::StrAppendFormat(&text, "  %.0f samples/s  %s left", progress.samples_per_second,
                         DurationText(progress.seconds_left));
   return text;

@@ -17,12 +17,12 @@ struct TrainingProgress {
   int64_t step = 0;  // done
   int64_t steps = 0;
   double loss = 0;
-  std::optional<double> accuracy;
+  std::optional<double> accuracy;  // a share of 1
   double samples_per_second = 0;
   double seconds_left = 0;
 };
 
-// "step 120/1000  loss 0.3120  accuracy 0.910  1230 samples/s  1:05:07 left"
+// "step 120/1000  loss 0.3120  accuracy 91.00 %  1230 samples/s  1:05:07 left"
 std::string ProgressText(const TrainingProgress& progress);
 
 class ProgressLine {

@@ -19,6 +19,7 @@
 #include "runtime/data/sample_set.h"
 #include "runtime/scope.h"
 #include "runtime/training/metric.h"
+#include "tools/evaluation_report.h"
 #include "tools/inference_inputs.h"
 #include "tools/interruptible_samples.h"
 #include "tools/interruption.h"
@@ -33,7 +34,7 @@
 #include "transpiler/quantize/network_cost.h"
 #include "transpiler/quantize/quantize.h"
 #include "transpiler/report/account.h"
-#include "transpiler/report/lowering_account.h"
+#include "transpiler/report/layers.h"
 
 namespace fixpoint {
 namespace {
@@ -71,12 +72,11 @@ absl::StatusOr<std::unique_ptr<SampleSet>> OpenMeasured(const QuantizeCommand& c
   return nullptr;
 }
 
-// "computed on integers: 6 of 6 ops (100 %)"
+// "computed on integers: 6 of 6 ops (100 %)": ops of the network, as the report counts them.
 std::string IntegersText(const QuantizedNetwork& network) {
-  const LoweringAccount account = MakeLoweringAccount(network.lowered.ops);
-  const int ops = account.integers + account.floats;
-  return absl::StrCat("computed on integers: ", account.integers, " of ", ops, " ops (",
-                      ops == 0 ? 0 : 100 * account.integers / ops, " %)\n");
+  const QuantizedOps ops = CountQuantizedOps(network.report);
+  return absl::StrCat("computed on integers: ", ops.done, " of ", ops.decided, " ops (",
+                      ops.decided == 0 ? 0 : 100 * ops.done / ops.decided, " %)\n");
 }
 
 std::string ComparisonText(const QuantizedNetwork& network) {
@@ -103,16 +103,27 @@ std::string MetricLabel(const std::string& name) {
   return absl::StrCat(name, absl::StartsWith(name, "-") ? " (less" : " (larger", " is better)");
 }
 
-std::string MeasuredText(const QuantizeCommand& command, const QuantizedNetwork& network) {
+// The unit of what was measured: "%", or "".
+std::string UnitOf(const QuantizeCommand& command) {
+  return command.metric.empty() ? "" : std::string(Metric::OfName(command.metric).unit());
+}
+
+// "0.12 +- 0.28 points" between two percentages.
+std::string DropText(double drop, std::optional<double> standard_error, absl::string_view unit) {
+  const int digits = unit.empty() ? 4 : 2;
+  std::string text = absl::StrFormat("%.*f", digits, drop);
+  if (standard_error) absl::StrAppendFormat(&text, " +- %.*f", digits, *standard_error);
+  return absl::StrCat(text, unit.empty() ? "" : " points");
+}
+
+std::string MetricText(const QuantizeCommand& command, const QuantizedNetwork& network) {
   if (!network.measured) return "";
   const MeasuredDrop& measured = *network.measured;
-  std::string text = absl::StrFormat(
-      "%s: %.4f in float, %.4f on integers, on %d samples: drop %.4f", MetricLabel(command.metric),
-      measured.before.value, measured.after.value, measured.samples, measured.drop);
-  if (measured.before.standard_error) {
-    absl::StrAppendFormat(&text, " +- %.4f", *measured.before.standard_error);
-  }
-  return text + "\n";
+  const std::string unit = UnitOf(command);
+  return absl::StrCat(MetricLabel(command.metric), ": ", MeasuredText(measured.before.value, unit),
+                      " in float, ", MeasuredText(measured.after.value, unit), " on integers, on ",
+                      measured.samples, " samples: drop ",
+                      DropText(measured.drop, measured.before.standard_error, unit), "\n");
 }
 
 // What flags name of the program's inputs and outputs. Usage errors: those of
@@ -145,8 +156,9 @@ std::string FoundText(const QuantizeCommand& command, const QuantizedNetwork& ne
                     " layers: ", absl::StrJoin(names, ", "), "\n");
   }
   const auto amount = [&command](double number) {
-    return command.budget ? CostText(command.budget->of, number)
-                          : absl::StrFormat("a drop of %.4f", number);
+    return command.budget
+               ? CostText(command.budget->of, number)
+               : absl::StrCat("a drop of ", DropText(number, std::nullopt, UnitOf(command)));
   };
   const double most = command.budget ? command.budget->most : *command.max_drop;
   absl::StrAppend(&text, found.holds ? "the bound holds: " : "no plan holds the bound; the best: ",
@@ -183,6 +195,10 @@ void Describe(const QuantizeCommand& command, const std::optional<FoundPlan>& fo
   const auto set = [report](const char* name, const std::string& value) {
     AddSetting(name, value, report);
   };
+  if (!command.config.empty()) set("configuration", NameInReport(command.config));
+  set("data", NameInReport(command.from.data));
+  if (command.eval_data) set("measured on", NameInReport(*command.eval_data));
+  if (!command.metric.empty()) set("metric", command.metric);
   set("samples", absl::StrCat(command.from.samples));
   set("seed", absl::StrCat(command.from.seed));
   if (command.equalize) set("equalize", "yes");
@@ -266,7 +282,7 @@ absl::StatusOr<ExitCode> RunQuantizeCommand(const QuantizeCommand& command) {
       command.json ? QuantizedJson(command, network)
                    : absl::StrCat(AccountTable(MakeAccount(network.simulated.plan)),
                                   IntegersText(network), ComparisonText(network),
-                                  FoundText(command, network), MeasuredText(command, network),
+                                  FoundText(command, network), MetricText(command, network),
                                   CostsText(network), "wrote ", command.from.output, "\n"),
       /*output_is_taken=*/false));
   return !network.found || network.found->holds ? kDone : kAnswerIsNo;

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 
+#include "runtime/training/metric.h"
 #include "tools/json.h"
 #include "transpiler/report/account.h"
-#include "transpiler/report/lowering_account.h"
+#include "transpiler/report/layers.h"
 
 namespace fixpoint {
 namespace {
@@ -33,6 +34,7 @@ void WriteSearch(const QuantizeCommand& command, const FoundPlan& found, JsonWri
 void WriteMetric(const QuantizeCommand& command, const MeasuredDrop& measured, JsonWriter& json) {
   json.Key("metric").BeginObject();
   json.Key("name").String(command.metric);
+  json.Key("unit").String(Metric::OfName(command.metric).unit());
   json.Key("samples").Int(measured.samples);
   json.Key("float").Double(measured.before.value);
   json.Key("integers").Double(measured.after.value);
@@ -55,7 +57,7 @@ void WriteCost(const char* form, const NetworkCost& cost, JsonWriter& json) {
 
 std::string QuantizedJson(const QuantizeCommand& command, const QuantizedNetwork& network) {
   const Account account = MakeAccount(network.simulated.plan);
-  const LoweringAccount lowered = MakeLoweringAccount(network.lowered.ops);
+  const QuantizedOps ops = CountQuantizedOps(network.report);
   JsonWriter json;
   json.BeginObject();
   json.Key("schema_version").Int(kSchemaVersion);
@@ -67,8 +69,8 @@ std::string QuantizedJson(const QuantizeCommand& command, const QuantizedNetwork
   json.EndArray();
   json.Key("ops").Int(account.total);
   json.Key("quantized_ops").Int(account.quantized);
-  json.Key("ops_on_integers").Int(lowered.integers);
-  json.Key("ops_in_float").Int(lowered.floats);
+  json.Key("ops_on_integers").Int(ops.done);
+  json.Key("ops_in_float").Int(ops.decided - ops.done);
   json.Key("compared").BeginObject();
   json.Key("samples").Int(network.compared_samples);
   json.Key("elements").Int(network.agreement.elements);

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "proto/config/run_report.pb.h"
 #include "proto/program/program_fwd.h"
+#include "runtime/data/data_source.h"
 #include "runtime/scope.h"
 #include "tools/outputs.h"
 
@@ -24,6 +25,9 @@ absl::Status StageReport(const RunReport& report, const std::string& path, Outpu
 
 // A file's name as a report shows it: without the folders, which are those of one machine.
 std::string NameInReport(const std::string& path);
+
+// The same of data: "cifar10", "digits:500", "npy:x=x.npy,y=y.npy".
+std::string NameInReport(const DataSource& data);
 
 }  // namespace fixpoint
 

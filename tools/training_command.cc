@@ -399,8 +399,9 @@ class TrainingRun {
   RunReport MakeReport() const {
     RunReport report = report_->Finish(evaluation_, scope_);
     report.set_program(NameInReport(command_.program));
-    // Without what follows the name of a data set, which may be a folder.
-    AddSetting("data", command_.data.substr(0, command_.data.find(':')), &report);
+    AddSetting("data", NameInReport(command_.training_data), &report);
+    if (command_.test_data) AddSetting("test data", NameInReport(*command_.test_data), &report);
+    if (command_.keep_best) AddSetting("kept, the best by", command_.keep_best_text, &report);
     AddSetting("steps", absl::StrCat(trainer_->step()), &report);
     if (begun_with_ > 0) AddSetting("steps of earlier runs", absl::StrCat(begun_with_), &report);
     AddSetting("batch size", absl::StrCat(command_.batch_size), &report);

@@ -37,7 +37,8 @@ class TrainingReport {
     int64_t stride = 1;
     int64_t count = 0;
   };
-  void Add(absl::string_view name, int64_t step, double number);
+  // Without a unit if that is null.
+  void Add(absl::string_view name, int64_t step, double number, const char* unit = nullptr);
 
   std::string rate_variable_;  // "": the program has none
   std::vector<Followed> followed_;

@@ -27,6 +27,8 @@ class Metric {
   static Metric OfName(absl::string_view name);
 
   const std::string& name() const { return name_; }
+  // Of its values: "%", or "" for none.
+  absl::string_view unit() const { return kind_ == Kind::kAccuracy ? "%" : ""; }
   // Whether it is neither accuracy nor loss; NetworkVariables::metrics then has to have its name.
   bool is_variable() const { return kind_ == Kind::kVariable; }
 

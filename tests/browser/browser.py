@@ -106,7 +106,7 @@ def check_shown(browser, page, width, scheme, screenshots):
 def check_without_scripts(browser, page):
     browser.show(page, 400, scripts=False)
     text = browser.evaluate("document.body.textContent")
-    for part in ("0.9162", "Ops by type", "conv_0a", "by_target: quantized"):
+    for part in ("91.62 %", "Ops by type", "conv_0a", "by_target: quantized"):
         want(part in text, f"{part} is missing")
     want(browser.evaluate("document.querySelector('button')") is None, "a script ran")
 

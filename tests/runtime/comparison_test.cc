@@ -55,6 +55,16 @@ TEST(CompareTensors, FloatsDifferByUlps) {
   EXPECT_EQ(compared.first->other, 1);
 }
 
+TEST(CompareTensors, FloatsThatAreFarApartDifferByANumber) {
+  const ComparedVariable near =
+      Compared(Tensor::FromValues<float>({1}, {1.000001F}), Tensor::FromValues<float>({1}, {1}));
+  EXPECT_TRUE(near.UnitSaysHowMuch());
+  const ComparedVariable far = Compared(Tensor::FromValues<float>({3}, {1, 2, -3.5F}),
+                                        Tensor::FromValues<float>({3}, {1.25F, 2, -3}));
+  EXPECT_FALSE(far.UnitSaysHowMuch());
+  EXPECT_EQ(far.largest_as_number, 0.5);
+}
+
 TEST(CompareTensors, ZerosAreEqualAndTheirSignsCounted) {
   const ComparedVariable compared = Compared(Tensor::FromValues<float>({3}, {-0.0F, 0, 0}),
                                              Tensor::FromValues<float>({3}, {0, -0.0F, 0}));

@@ -67,6 +67,7 @@ TEST_F(Infer, WhatDiffersIsToldAsJson) {
       "other_zeros": 0,
       "unit": "steps",
       "largest": 1,
+      "largest_as_number": 1,
       "signal_to_noise_db": 17.7815125,
       "first": {
         "run": 0,

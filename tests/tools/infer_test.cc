@@ -118,7 +118,7 @@ TEST_F(Infer, ArraysAreMeasuredComparedAndTimed) {
   const std::string data = "--data=npy:x=x.npy,labels=labels.npy";
   const BinaryRun measured = Run({"net.txt", "--params=params", data});
   EXPECT_EQ(measured.exit_code, 0) << measured.err;
-  EXPECT_EQ(measured.out, "samples 2, accuracy 0.5000\n");
+  EXPECT_EQ(measured.out, "samples 2, accuracy 50.00 %\n");
   const BinaryRun json = Run({"net.txt", "--params=params", data, "--json"});
   EXPECT_THAT(json.out, HasSubstr("\"samples\": 2,"));
   const BinaryRun compared =
@@ -146,7 +146,7 @@ sequence_pool(X=x) -> (Out=y, MaxIndex=max_index) {pooltype="SUM"}
         {"sums.txt", "--data=npy:x=rows.npy,x.lengths=lengths.npy,labels=labels.npy", "--scores=y"},
         backend);
     EXPECT_EQ(run.exit_code, 0) << run.err;
-    EXPECT_EQ(run.out, "samples 2, accuracy 1.0000\n");
+    EXPECT_EQ(run.out, "samples 2, accuracy 100.00 %\n");
   }
 }
 
@@ -170,7 +170,8 @@ TEST_F(Infer, WhatIsWrongWithDataIsTold) {
        "three.npy: \"labels\" has 3 samples, and \"x\" has 2; want as many"},
       {{"--data=npy:x=doubles.npy,labels=labels.npy"},
        3,
-       "net.txt: a sample of \"x\" is FP64; want what the program declares of \"x\", FP32"},
+       "net.txt: a sample of \"x\" is FP64; want what the program declares of \"x\", "
+       "FP32"},
       {{"--data=npy:x=x.npy"}, 3, "nothing is measured: the program has no loss, and the samples "},
       {{"--data=npy:x=nan.npy,labels=labels.npy", "--check_finite"},
        4,
@@ -192,7 +193,7 @@ TEST_F(Infer, TheLossIsToldWhereItIsNamed) {
   folder_.Write("zero.txt", absl::StrCat(kAlwaysZero, "mean(X=no_ink) -> (Out=loss)\n"));
   const BinaryRun run = Run({"zero.txt", "--data=digits:100", "--scores=scores", "--loss=loss"});
   EXPECT_EQ(run.exit_code, 0) << run.err;
-  EXPECT_EQ(run.out, "images 20, loss 0.0000, accuracy 0.1000\n");
+  EXPECT_EQ(run.out, "images 20, loss 0.0000, accuracy 10.00 %\n");
 }
 
 TEST_F(Infer, TimesAndMemoryAreMeasured) {

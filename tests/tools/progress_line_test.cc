@@ -9,7 +9,7 @@ namespace {
 
 TEST(ProgressText, TellsHowFarHowWellHowFastAndHowLong) {
   EXPECT_EQ(ProgressText({120, 1000, 0.312, 0.91, 1229.6, 7.4}),
-            "step 120/1000  loss 0.3120  accuracy 0.910  1230 samples/s  0:07 left");
+            "step 120/1000  loss 0.3120  accuracy 91.00 %  1230 samples/s  0:07 left");
   EXPECT_EQ(ProgressText({1, 9, 2.5, {}, 0.4, 3907}),
             "step 1/9  loss 2.5000  0 samples/s  1:05:07 left");
 }

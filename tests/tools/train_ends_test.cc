@@ -132,7 +132,7 @@ TEST_F(Train, WhatIsBetterHasToBeNamedAndMeasured) {
 TEST_F(Train, ANumberOfTheProgramIsMeasured) {
   const BinaryRun run = Run({"--steps=1", "--measure=mean_0.tmp_0", "--metrics=m.jsonl"});
   EXPECT_EQ(run.exit_code, 0) << run.err;
-  EXPECT_THAT(run.out, MatchesRegex("step 1, epoch 0: test loss ([0-9.]+), accuracy [0-9.]+, "
+  EXPECT_THAT(run.out, MatchesRegex("step 1, epoch 0: test loss ([0-9.]+), accuracy [0-9.]+ %, "
                                     "mean_0.tmp_0 [0-9.]+\n"));
   EXPECT_THAT(folder_.Read("m.jsonl"),
               AllOf(HasSubstr("\"mean_0.tmp_0\": "), HasSubstr("\"test_mean_0.tmp_0\": ")));

@@ -122,7 +122,7 @@ TEST(RunReport, HasAPlanWithWhatItsRangesLose) {
 
   RunReport report;
   AddOps(given, &report);
-  AddPlan(transpiled->plan, &report);
+  AddPlan(transpiled->plan, given, &report);
   ASSERT_TRUE(AddProfile(profile, &report).ok());
   AddWeights(parameters, &report);
   EXPECT_TRUE(CheckRunReport(report).ok());
@@ -139,6 +139,8 @@ TEST(RunReport, HasAPlanWithWhatItsRangesLose) {
   EXPECT_EQ(x.high(), 2);
   EXPECT_EQ(x.clipped(), 0);
   EXPECT_GT(x.signal_to_noise(), 40);
+  EXPECT_FALSE(x.never_negative());
+  EXPECT_TRUE(ValueOf(report, "r").never_negative()) << "after a relu";
   const RunReport::Value& w = ValueOf(report, "w");
   EXPECT_EQ(w.high(), 1);
   EXPECT_EQ(w.max(), 1);
@@ -296,7 +298,10 @@ TEST(Advice, IsGivenWhereItsConditionHolds) {
   EXPECT_THAT(AdviceOn(value + "role: WEIGHT channel_spread: 9"), ElementsAre("spread_channels"));
   EXPECT_THAT(AdviceOn(value + "role: WEIGHT channel_spread: 7"), IsEmpty());
   EXPECT_THAT(AdviceOn(value + "min: -1 max: 5 signal_to_noise: 20"), ElementsAre("one_sided"));
-  EXPECT_THAT(AdviceOn(value + "min: 0 max: 5 signal_to_noise: 20"), ElementsAre("never_negative"));
+  EXPECT_THAT(AdviceOn(value + "never_negative: true min: 0 max: 5 signal_to_noise: 20"),
+              ElementsAre("never_negative"));
+  EXPECT_THAT(AdviceOn(value + "min: 0 max: 5 signal_to_noise: 20"), IsEmpty())
+      << "of an input that was never negative, which others may be";
   EXPECT_THAT(AdviceOn("spec { bits: 4 } signal_to_noise: 20"), ElementsAre("few_bits"));
   EXPECT_THAT(AdviceOn(value + "min: 3 max: 3"), ElementsAre("constant"));
   EXPECT_THAT(AdviceOn(value + "dead_channels: 2 channels: 8"), ElementsAre("dead_channels"));

@@ -75,7 +75,7 @@ void AddParameterBytes(const ReportedNetwork& network, const ReportOps& ops) {
 absl::StatusOr<RunReport> ReportOf(const ReportedNetwork& network) {
   RunReport report;
   AddOps(network.floats, &report);
-  AddPlan(network.plan, &report);
+  AddPlan(network.plan, network.floats, &report);
   RETURN_IF_ERROR(AddProfile(network.profile, &report));
   AddWeights(network.parameters, &report);
   AddLowering(network.lowered_ops, &report);
@@ -99,6 +99,7 @@ void AddMetric(const Metric& metric, const MeasuredDrop& measured, std::optional
   added.set_after(measured.after.value);
   if (measured.before.standard_error) added.set_standard_error(*measured.before.standard_error);
   added.set_samples(measured.samples);
+  if (!metric.unit().empty()) added.set_unit(std::string(metric.unit()));
   if (max_drop) {
     added.set_bound(added.higher_is_better() ? added.before() - *max_drop
                                              : added.before() + *max_drop);
@@ -118,8 +119,13 @@ void AddDifference(const ComparedVariable& variable, RunReport::Op* op) {
   RunReport::Difference& difference = *op->mutable_difference();
   difference.set_elements(variable.elements);
   difference.set_different(variable.different);
-  difference.set_largest(variable.largest);
-  difference.set_in_steps(variable.unit == DifferenceUnit::kSteps);
+  if (variable.UnitSaysHowMuch()) {
+    difference.set_largest(variable.largest);
+    difference.set_in_steps(variable.unit == DifferenceUnit::kSteps);
+  } else {
+    difference.set_largest(variable.largest_as_number);
+    difference.set_as_number(true);
+  }
 }
 
 }  // namespace fixpoint

@@ -116,14 +116,14 @@ constexpr ValueRow kOfValues[] = {
      }},
     {"never_negative",
      [](const Value& value) {
-       return IsCoded(value) && IsLow(value) && value.has_min() && value.min() >= 0 &&
+       return IsCoded(value) && IsLow(value) && value.never_negative() &&
               value.spec().scheme() == QuantSpec::SYMMETRIC &&
               value.spec().signedness() == QuantSpec::SIGNED;
      },
      [](const Value&) {
        return std::string(
-           "No value was negative, and half of the codes are. signedness: "
-           "UNSIGNED_IF_NEVER_NEGATIVE gives one more bit after a relu.");
+           "No value can be negative, and half of the codes are. signedness: "
+           "UNSIGNED_IF_NEVER_NEGATIVE gives one more bit.");
      }},
     {"few_bits",
      [](const Value& value) { return IsCoded(value) && IsLow(value) && value.spec().bits() < 8; },

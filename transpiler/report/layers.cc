@@ -48,6 +48,18 @@ absl::string_view StateText(OpState state) {
   return "";
 }
 
+QuantizedOps CountQuantizedOps(const RunReport& report) {
+  QuantizedOps counted;
+  for (const RunReport::Op& op : report.ops()) {
+    const OpState state = StateOf(op);
+    counted.are_lowered |= op.has_lowered();
+    const bool is_done = state == OpState::kIntegers || state == OpState::kQuantized;
+    counted.done += static_cast<int>(is_done);
+    counted.decided += static_cast<int>(is_done || state == OpState::kFloat);
+  }
+  return counted;
+}
+
 Why WhyPlanned(const RunReport::Op& op) {
   const std::optional<Reason> reason = ReasonOfCode(op.reason());
   return {op.reason(), reason ? std::string(ReasonMeaning(*reason)) : ""};

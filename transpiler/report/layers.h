@@ -22,6 +22,16 @@ OpState StateOf(const RunReport::Op& op);
 // "on integers".
 absl::string_view StateText(OpState state);
 
+// How many ops of the network are computed on integers or, if nothing is said of a lowered program,
+// read quantized values; of those that do either or stay in float. Ops between floats and codes,
+// and those that nothing was decided about, do not count.
+struct QuantizedOps {
+  int done = 0;
+  int decided = 0;
+  bool are_lowered = false;
+};
+QuantizedOps CountQuantizedOps(const RunReport& report);
+
 // Why: the reason's code and meaning, the rule and what it is about. "" if nothing decided.
 struct Why {
   std::string code;

@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "ops/code_ops.h"
+#include "ops/never_negative.h"
 #include "ops/op_schema.h"
 #include "ops/op_traits.h"
 #include "ops/op_types.h"
@@ -44,6 +45,29 @@ void AddReader(int value, RunReport::Op* op) {
   const auto& values = op->values();
   if (std::find(values.begin(), values.end(), value) == values.end()) op->add_values(value);
 }
+
+// Which values of a plan cannot be negative.
+class NegativeValues {
+ public:
+  explicit NegativeValues(const Program& program) : never_negative_(EraOf(program)) {
+    for (const Op& op : program.ops()) ops_[{op.block().index(), op.Index()}] = &op;
+  }
+
+  bool AreNeverIn(const QuantPlan::ValueRef& ref) {
+    const auto writer = ops_.find({ref.block(), ref.op()});
+    if (ref.origin() != QuantPlan::WRITE || writer == ops_.end()) return false;
+    for (const Argument* output : writer->second->outputs()) {
+      if (output->name() == ref.variable() && output->value() != nullptr) {
+        return never_negative_.Holds(*output->value());
+      }
+    }
+    return false;
+  }
+
+ private:
+  absl::flat_hash_map<OpPlace, const Op*> ops_;
+  NeverNegative never_negative_;
+};
 
 // The spec of a quantizer whose ops are all that is known.
 QuantSpec SpecOf(const QuantizationSite& site) {
@@ -120,8 +144,9 @@ void AddOps(const Program& program, RunReport* report) {
   }
 }
 
-void AddPlan(const QuantPlan& plan, RunReport* report) {
+void AddPlan(const QuantPlan& plan, const Program& program, RunReport* report) {
   report->set_target(plan.target());
+  NegativeValues negative(program);
   const auto ops = OpsByPlace(report);
   for (const QuantPlan::Decision& decision : plan.decisions()) {
     const auto found = ops.find({decision.block(), decision.op()});
@@ -139,6 +164,7 @@ void AddPlan(const QuantPlan& plan, RunReport* report) {
     value.set_role(site.role());
     *value.mutable_spec() = site.spec();
     if (site.observe()) value.set_observed_only(true);
+    if (negative.AreNeverIn(site.value())) value.set_never_negative(true);
     if (site.has_range()) SetRange({site.range().min(), site.range().max()}, &value);
     for (const QuantPlan::SlotRef& reader : site.readers()) {
       const auto found = ops.find({reader.block(), reader.op()});
@@ -153,6 +179,7 @@ absl::Status AddQuantizers(const Program& program, const Scope& trained,
                    FindQuantizationSites(program, quantizers));
   const auto ops = OpsByPlace(report);
   Parameters parameters;
+  NeverNegative never_negative(EraOf(program));
   for (const QuantizationSite& site : sites) {
     const int index = report->values_size();
     RunReport::Value& value = *report->add_values();
@@ -161,6 +188,9 @@ absl::Status AddQuantizers(const Program& program, const Scope& trained,
         site.input->value() != nullptr && parameters.IsWeight(*site.input->value());
     value.set_role(is_weight ? SlotRole::WEIGHT : SlotRole::ACTIVATION);
     *value.mutable_spec() = SpecOf(site);
+    if (site.input->value() != nullptr && never_negative.Holds(*site.input->value())) {
+      value.set_never_negative(true);
+    }
     const std::optional<float> range = StoredRange(site, trained, quantizers);
     if (range) SetRange({-*range, *range}, &value);
     for (const Argument* reader : ReadersOf(site)) {

@@ -24,8 +24,8 @@ namespace fixpoint {
 void AddOps(const Program& program, RunReport* report);
 
 // The decisions of a plan, and the values that it quantizes or observes, with the ranges that it
-// has for them. REQUIRES: it was made for the program of the ops, as that was then.
-void AddPlan(const QuantPlan& plan, RunReport* report);
+// has for them. REQUIRES: it was made for `program`, whose ops the report has.
+void AddPlan(const QuantPlan& plan, const Program& program, RunReport* report);
 
 // The simulated quantizations of the program of the ops, in test mode, with the ranges that
 // training stored. Errors: those of FindQuantizationSites.

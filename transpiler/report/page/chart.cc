@@ -125,18 +125,21 @@ void DrawCurves(const std::string& title, const std::vector<Series>& series, Htm
     const RunReport::Curve& curve = *series[i].curve;
     html->Open("span", {{"class", absl::StrCat("series series-", i)}});
     if (!series[i].name.empty()) html->Text(absl::StrCat(series[i].name, ": "));
-    html->Text(absl::StrCat("last ", curve.values_size() == 0
-                                         ? "none"
-                                         : NumberText(curve.values(curve.values_size() - 1))));
+    html->Text(absl::StrCat("last ",
+                            curve.values_size() == 0
+                                ? "none"
+                                : NumberText(curve.values(curve.values_size() - 1), curve.unit())));
     html->Close();
   }
   html->Close();
   html->Open("div", {{"class", "framed"}});
   html->Open("div", {{"class", "levels"}, {"aria-hidden", "true"}});
-  html->Element("span", NumberText(up.high)).Element("span", NumberText(up.low)).Close();
+  const std::string& unit = series[0].curve->unit();
+  html->Element("span", NumberText(up.high, unit)).Element("span", NumberText(up.low, unit));
+  html->Close();
   OpenPlot(
       absl::StrCat(title, " from step ", NumberText(across.low), " to ", NumberText(across.high),
-                   ", between ", NumberText(up.low), " and ", NumberText(up.high)),
+                   ", between ", NumberText(up.low, unit), " and ", NumberText(up.high, unit)),
       html);
   for (size_t i = 0; i < series.size(); ++i) {
     const RunReport::Curve& curve = *series[i].curve;

@@ -69,11 +69,12 @@ std::string DifferenceText(const Op& op) {
   if (!op.has_difference()) return "";
   const RunReport::Difference& difference = op.difference();
   if (difference.different() == 0) return absl::StrCat("none of ", difference.elements());
-  return absl::StrCat(difference.different(), " of ", difference.elements(), ", at most ",
-                      std::isinf(difference.largest())
-                          ? "NaN"
-                          : absl::StrFormat("%.0f %s", difference.largest(),
-                                            difference.in_steps() ? "steps" : "ulp"));
+  const std::string largest = std::isinf(difference.largest()) ? "NaN"
+                              : difference.as_number()
+                                  ? NumberText(difference.largest())
+                                  : absl::StrFormat("%.0f %s", difference.largest(),
+                                                    difference.in_steps() ? "steps" : "ulp");
+  return absl::StrCat(difference.different(), " of ", difference.elements(), ", at most ", largest);
 }
 
 // The share of the elements that differ.

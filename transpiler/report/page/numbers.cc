@@ -11,6 +11,10 @@ namespace fixpoint {
 
 std::string NumberText(double number) { return absl::StrFormat("%.4g", number); }
 
+std::string NumberText(double number, const std::string& unit) {
+  return unit.empty() ? NumberText(number) : absl::StrFormat("%.2f %s", number, unit);
+}
+
 std::string DecibelText(double decibels) {
   return std::isinf(decibels) && decibels > 0 ? "exact" : absl::StrFormat("%.1f dB", decibels);
 }

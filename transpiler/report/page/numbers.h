@@ -12,7 +12,9 @@ namespace fixpoint {
 // Between a number and what becomes of it, or an op and what it writes.
 inline constexpr char kArrow[] = " \xe2\x86\x92 ";
 
-std::string NumberText(double number);        // "0.1235"
+std::string NumberText(double number);  // "0.1235"
+// "91.53 %", of a number in percent; as above without a unit.
+std::string NumberText(double number, const std::string& unit);
 std::string DecibelText(double decibels);     // "31.2 dB"; "exact" for infinity
 std::string ShareText(double share);          // "12.5 %"; "< 0.1 %" for what is not quite nothing
 std::string BytesText(int64_t bytes);         // "440 kB"

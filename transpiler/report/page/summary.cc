@@ -34,14 +34,16 @@ void WriteTile(const std::string& title, const std::string& number, const std::s
   html->Close().Close();
 }
 
-// "+0.12" or "-0.12".
-std::string Signed(double number) {
-  return absl::StrCat(number > 0 ? "+" : "", NumberText(number));
+// "+0.12" or "-0.12 points": between two numbers of a unit.
+std::string ChangeText(double change, const std::string& unit) {
+  return absl::StrCat(change > 0 ? "+" : "",
+                      unit.empty() ? NumberText(change) : absl::StrFormat("%.2f points", change));
 }
 
 void WriteMetric(const Metric& metric, Html* html) {
+  const auto text = [&metric](double number) { return NumberText(number, metric.unit()); };
   if (!metric.has_before() || !metric.has_after()) {
-    WriteTile(metric.name(), NumberText(metric.has_after() ? metric.after() : metric.before()),
+    WriteTile(metric.name(), text(metric.has_after() ? metric.after() : metric.before()),
               metric.has_samples() ? CountText(metric.samples(), "sample") : "", "", html);
     return;
   }
@@ -50,16 +52,15 @@ void WriteMetric(const Metric& metric, Html* html) {
   const bool is_met =
       !metric.has_bound() || (metric.higher_is_better() ? metric.after() >= metric.bound()
                                                         : metric.after() <= metric.bound());
-  std::string note = Signed(change);
+  std::string note = ChangeText(change, metric.unit());
   if (metric.has_standard_error()) {
     absl::StrAppend(&note, " \xc2\xb1 ", NumberText(metric.standard_error()));
   }
   if (metric.has_samples()) absl::StrAppend(&note, ", ", CountText(metric.samples(), "sample"));
   if (metric.has_bound()) {
-    absl::StrAppend(&note, is_met ? ", within " : ", asked for ", NumberText(metric.bound()));
+    absl::StrAppend(&note, is_met ? ", within " : ", asked for ", text(metric.bound()));
   }
-  WriteTile(metric.name(),
-            absl::StrCat(NumberText(metric.before()), kArrow, NumberText(metric.after())), note,
+  WriteTile(metric.name(), absl::StrCat(text(metric.before()), kArrow, text(metric.after())), note,
             !is_met                           ? "bad"
             : is_worse && !metric.has_bound() ? ""
                                               : "good",
@@ -96,17 +97,10 @@ void WriteTiles(const RunReport& report, Html* html) {
   WriteForms(
       report, "expected time", [](const Form& form) { return form.has_milliseconds(); },
       [](const Form& form) { return form.milliseconds(); }, &MillisecondsText, html);
-  int done = 0;
-  int decided = 0;
-  bool is_lowered = false;
-  for (const RunReport::Op& op : report.ops()) {
-    const OpState state = StateOf(op);
-    is_lowered = is_lowered || op.has_lowered();
-    if (state != OpState::kUndecided) ++decided;
-    if (state == OpState::kIntegers || state == OpState::kQuantized) ++done;
-  }
-  if (decided > 0) {
-    WriteTile(is_lowered ? "on integers" : "quantized", absl::StrCat(done, " of ", decided),
+  const QuantizedOps counted = CountQuantizedOps(report);
+  if (counted.decided > 0) {
+    WriteTile(counted.are_lowered ? "on integers" : "quantized",
+              absl::StrCat(counted.done, " of ", counted.decided),
               absl::StrCat("of ", CountText(report.ops_size(), "op"), " in all"), "", html);
   }
   const std::vector<int> layers = LayersWorstFirst(report);

@@ -94,7 +94,8 @@ absl::StatusOr<ArraySamples> ArraySamples::Create(std::string place,
     samples.fields_.push_back({array.name,
                                array.array.dtype(),
                                {dims.begin() + 1, dims.end()},
-                               static_cast<int>(lod.size())});
+                               static_cast<int>(lod.size()),
+                               array.array.place()});
     samples.sources_.push_back({array.array, std::move(lod)});
   }
   if (samples.size_ == 0) {

@@ -45,6 +45,33 @@ absl::Status CheckForm(const SampleField& field, const FieldForm& form) {
       DimsText(form.dims), "; want as many elements"));
 }
 
+// REQUIRES: it holds integers.
+absl::StatusOr<Tensor> AsInt64(const Tensor& tensor) {
+  ASSIGN_OR_RETURN(Tensor wide, Tensor::Allocate(VarType::INT64, tensor.dims()));
+  const auto widen = [&](auto type) {
+    const auto from = tensor.data<decltype(type)>();
+    std::copy(from.begin(), from.end(), wide.mutable_data<int64_t>().begin());
+  };
+  switch (tensor.dtype()) {
+    case VarType::INT8:
+      widen(int8_t{});
+      break;
+    case VarType::UINT8:
+      widen(uint8_t{});
+      break;
+    case VarType::INT16:
+      widen(int16_t{});
+      break;
+    case VarType::INT32:
+      widen(int32_t{});
+      break;
+    default:
+      widen(int64_t{});
+  }
+  wide.set_lod(tensor.lod());
+  return wide;
+}
+
 absl::Status CheckAugmentation(const SampleSet& set, absl::Span<const FieldForm> forms,
                                const Augmentation& augmentation) {
   if (augmentation.padding < 0) {
@@ -142,7 +169,10 @@ absl::StatusOr<Batch> Batcher::Next() {
       !std::all_of(batch.values.begin(), batch.values.end(),
                    [](const Tensor& values) { return CheckFinite(values).ok(); });
   if (is_refused) RETURN_IF_ERROR(CheckFiniteSamples(batch.samples));
-
+  for (size_t i = 0; i < forms_.size(); ++i) {
+    if (!forms_[i].as_int64) continue;
+    ASSIGN_OR_RETURN(batch.values[i], AsInt64(batch.values[i]));
+  }
   for (size_t i = 0; i < forms_.size() && !options_.augmentation.is_none(); ++i) {
     const SampleField& field = set_->fields()[forms_[i].field];
     if (!CanBeAugmented(field)) continue;

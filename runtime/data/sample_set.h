@@ -23,12 +23,14 @@ struct SampleField {
   std::vector<int64_t> dims;  // the extents of one sample, or of one row of a sequence
   // Of sequences, on how many levels they are nested; 0: a sample is no sequence.
   int lod_levels = 0;
+  std::string place = {};  // the file that has it, for messages; "": that of the set
 };
 
 // A field as it is wanted: with these extents, which have as many elements as the field's.
 struct FieldForm {
   size_t field = 0;  // its place in SampleSet::fields()
   std::vector<int64_t> dims;
+  bool as_int64 = false;  // batchers widen the integers that a set gives; sets do not
 };
 
 class SampleSet {

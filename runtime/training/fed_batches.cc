@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
+#include "ops/dims.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/feeds_and_fetches.h"
 #include "proto/program/program.h"
@@ -30,43 +31,60 @@ std::string VariableOf(const SampleField& field, const NetworkVariables& variabl
   return Contains(fed, field.name) ? field.name : "";
 }
 
+bool IsInteger(VarType::Type dtype) {
+  return dtype == VarType::INT8 || dtype == VarType::UINT8 || dtype == VarType::INT16 ||
+         dtype == VarType::INT32 || dtype == VarType::INT64;
+}
+
 // Labels have one element in each sample, or in each row of a sequence.
 bool AreLabels(const SampleField& field, const std::string& variable,
                const NetworkVariables& variables) {
   const bool is_named = field.name == ImageSamples::kLabelsField ||
                         (!variable.empty() && variable == variables.labels);
   const absl::StatusOr<int64_t> elements = TensorSize(field.dims);
-  return is_named && field.dtype == VarType::INT64 && elements.ok() && *elements == 1;
+  return is_named && IsInteger(field.dtype) && elements.ok() && *elements == 1;
 }
 
-const VarType::TensorDesc* DeclaredTensor(const Program& program, const std::string& name) {
-  const Variable* variable = program.Find(program.block(0), name);
-  return variable != nullptr ? variable->tensor() : nullptr;
+// "x.npy: ", or "" where the set has one place.
+std::string PlaceOf(const SampleField& field) {
+  return field.place.empty() ? "" : absl::StrCat(field.place, ": ");
 }
 
-// The extents of a sample as the program declares its variable; those of the field where it does
-// not.
-std::vector<int64_t> DimsOf(const Program& program, const std::string& name,
-                            const SampleField& field) {
-  const VarType::TensorDesc* tensor = DeclaredTensor(program, name);
+// The extents of a sample as the program declares its variable, or those of the field where it
+// leaves some open or none of them matter. Error: they are not what the program declares.
+absl::StatusOr<std::vector<int64_t>> DimsOf(const Variable* variable, const SampleField& field) {
+  const VarType::TensorDesc* const tensor = variable != nullptr ? variable->tensor() : nullptr;
   if (tensor == nullptr || tensor->dims_size() == 0) return field.dims;
-  std::vector<int64_t> dims(tensor->dims().begin() + 1, tensor->dims().end());
-  const bool is_known = std::all_of(dims.begin(), dims.end(), [](int64_t dim) { return dim >= 0; });
-  if (!is_known) return field.dims;
+  const std::vector<int64_t> dims(tensor->dims().begin() + 1, tensor->dims().end());
+  const absl::StatusOr<int64_t> declared = ElementCount(dims);
+  if (declared.ok() && *declared != kUnknownDim && *declared == *ElementCount(field.dims)) {
+    return dims;
+  }
+  if (MayBeEqual(dims, field.dims)) return field.dims;
   // Exporters declare the extents of an example, but programs run with others.
-  const bool is_example = field.name != ImageSamples::kImagesField &&
-                          dims.size() == field.dims.size() && TensorSize(dims).ok() &&
-                          *TensorSize(dims) != *TensorSize(field.dims);
-  return is_example ? field.dims : dims;
+  const bool is_example = tensor->dims(0) >= 0 && !variable->desc()->need_check_feed() &&
+                          field.name != ImageSamples::kImagesField &&
+                          dims.size() == field.dims.size();
+  if (is_example) return field.dims;
+  Dims batch(field.dims.begin(), field.dims.end());
+  batch.insert(batch.begin(), kUnknownDim);
+  return absl::InvalidArgumentError(absl::StrCat(
+      PlaceOf(field), "samples of \"", field.name, "\" are fed as ", DimsText(batch),
+      "; the program declares \"", std::string(variable->name()), "\" as ",
+      DimsText(Dims(tensor->dims().begin(), tensor->dims().end())), ", where -1 is any extent"));
 }
 
-absl::Status CheckType(const Program& program, const std::string& name, const SampleField& field) {
-  const VarType::TensorDesc* tensor = DeclaredTensor(program, name);
-  if (tensor == nullptr || tensor->data_type() == field.dtype) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("a sample of \"", field.name, "\" is ",
-                                                 VarType::Type_Name(field.dtype),
-                                                 "; want what the program declares of \"", name,
-                                                 "\", ", VarType::Type_Name(tensor->data_type())));
+// Whether integers have to be widened to what the program takes.
+absl::StatusOr<bool> IsWidened(const Variable* variable, const SampleField& field) {
+  const VarType::TensorDesc* const tensor = variable != nullptr ? variable->tensor() : nullptr;
+  // Labels that are not fed.
+  if (variable == nullptr) return field.dtype != VarType::INT64;
+  if (tensor == nullptr || tensor->data_type() == field.dtype) return false;
+  if (tensor->data_type() == VarType::INT64 && IsInteger(field.dtype)) return true;
+  return absl::InvalidArgumentError(
+      absl::StrCat(PlaceOf(field), "a sample of \"", field.name, "\" is ",
+                   VarType::Type_Name(field.dtype), "; want what the program declares of \"",
+                   std::string(variable->name()), "\", ", VarType::Type_Name(tensor->data_type())));
 }
 
 // A variable that no field is fed to may not be needed, and a field that is not fed may be for
@@ -101,14 +119,16 @@ absl::StatusOr<FedBatches> FedBatches::Create(const Program& program, const Samp
     }
     missing.erase(std::remove(missing.begin(), missing.end(), variable), missing.end());
     if (are_labels) labels = forms.size();
-    forms.push_back({i, DimsOf(program, variable, fields[i])});
+    const Variable* const declared =
+        variable.empty() ? nullptr : program.Find(program.block(0), variable);
+    FieldForm& form = forms.emplace_back();
+    form.field = i;
+    ASSIGN_OR_RETURN(form.dims, DimsOf(declared, fields[i]));
+    ASSIGN_OR_RETURN(form.as_int64, IsWidened(declared, fields[i]));
     names.push_back(variable);
   }
   RETURN_IF_ERROR(CheckNames(missing, unused));
   ASSIGN_OR_RETURN(Batcher batcher, Batcher::Create(set, forms, options));
-  for (size_t i = 0; i < forms.size(); ++i) {
-    RETURN_IF_ERROR(CheckType(program, names[i], fields[forms[i].field]));
-  }
   return FedBatches(std::move(batcher), std::move(names), labels);
 }
 

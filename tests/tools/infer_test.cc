@@ -170,7 +170,7 @@ TEST_F(Infer, WhatIsWrongWithDataIsTold) {
        "three.npy: \"labels\" has 3 samples, and \"x\" has 2; want as many"},
       {{"--data=npy:x=doubles.npy,labels=labels.npy"},
        3,
-       "net.txt: a sample of \"x\" is FP64; want what the program declares of \"x\", "
+       "net.txt: doubles.npy: a sample of \"x\" is FP64; want what the program declares of \"x\", "
        "FP32"},
       {{"--data=npy:x=x.npy"}, 3, "nothing is measured: the program has no loss, and the samples "},
       {{"--data=npy:x=nan.npy,labels=labels.npy", "--check_finite"},

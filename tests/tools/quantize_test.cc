@@ -94,6 +94,7 @@ TEST_F(QuantizeTool, PrintsJson) {
   \],
   "metric": \{
     "name": "accuracy",
+    "unit": "%",
     "samples": 40,
     "float": 100,
     "integers": 100,

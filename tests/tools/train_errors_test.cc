@@ -213,7 +213,8 @@ TEST_F(Train, WhatIsWrongIsToldByExitCode) {
       {{"--save=mlp.txt"}, 2, "would replace the input"},
       {{"--images=label"},
        3,
-       "mlp.txt: a sample of \"images\" is [1, 28, 28], and in a batch it is to be [1]"},
+       "mlp.txt: samples of \"images\" are fed as [-1, 1, 28, 28]; the program declares \"label\" "
+       "as [-1, 1]"},
       {{"--images=pixels"}, 2, "--images: block 0 of mlp.txt has no variable \"pixels\""},
       {{"--eval_program=none.txt"}, 3, "none.txt: cannot be read"},
       {{"--eval_program=mlp.txt"},

@@ -72,9 +72,44 @@ TEST(FedBatches, ExtentsOfOneComeAndGoAsTheProgramDeclares) {
 TEST(FedBatches, AnExampleMayHaveOtherExtents) {
   EXPECT_EQ(Fed("var x f32[1,3,8,8]\nrelu(X=x) -> (Out=y)\n", {Array<float>("x", {4, 3, 5, 6})}),
             "x [2, 3, 5, 6]; labels none");
-  EXPECT_EQ(
-      Fed("var x f32[1,3,8,8]\nrelu(X=x) -> (Out=y)\n", {Array<float>("x", {4, 3})}),
-      "a sample of \"x\" is [3], and in a batch it is to be [3, 8, 8]; want as many elements");
+  EXPECT_EQ(Fed("var x f32[1,3,8,8]\nrelu(X=x) -> (Out=y)\n", {Array<float>("x", {4, 3})}),
+            "x: samples of \"x\" are fed as [-1, 3]; the program declares \"x\" as [1, 3, 8, 8], "
+            "where -1 is any extent");
+}
+
+TEST(FedBatches, OtherExtentsThanDeclaredAreTold) {
+  const auto fed = [](const std::string& declared, std::vector<int64_t> dims) {
+    return Fed(absl::StrCat("var x f32", declared, "\nrelu(X=x) -> (Out=y)\n").c_str(),
+               {Array<float>("x", std::move(dims))});
+  };
+  EXPECT_EQ(fed("[-1,3,8,8]", {4, 3, 8, 7}),
+            "x: samples of \"x\" are fed as [-1, 3, 8, 7]; the program declares \"x\" as "
+            "[-1, 3, 8, 8], where -1 is any extent");
+  EXPECT_EQ(fed("[1,3,8,8] need_check_feed", {4, 3, 8, 7}),
+            "x: samples of \"x\" are fed as [-1, 3, 8, 7]; the program declares \"x\" as "
+            "[1, 3, 8, 8], where -1 is any extent");
+  EXPECT_EQ(fed("[-1,3,-1,-1]", {4, 3, 8, 7}), "x [2, 3, 8, 7]; labels none");
+  EXPECT_EQ(fed("[-1,3,-1,-1]", {4, 1, 8, 7}),
+            "x: samples of \"x\" are fed as [-1, 1, 8, 7]; the program declares \"x\" as "
+            "[-1, 3, -1, -1], where -1 is any extent");
+  EXPECT_EQ(fed("[-1,3,-1,-1]", {4, 3, 8}),
+            "x: samples of \"x\" are fed as [-1, 3, 8]; the program declares \"x\" as "
+            "[-1, 3, -1, -1], where -1 is any extent");
+}
+
+TEST(FedBatches, NarrowIntegersAreWidened) {
+  const Program program = ParsedProgram(kTwoInputs);
+  const ArraySamples samples =
+      ArraySamples::Create("arrays", {Array<float>("a", {4, 3}), Array<int32_t>("ids", {4}),
+                                      Array<uint8_t>("labels", {4})})
+          .value();
+  auto batches = FedBatches::Create(program, &samples, {}, BatchOptions());
+  ASSERT_TRUE(batches.ok()) << batches.status();
+  const Batch batch = batches->batcher().Next().value();
+  const Tensor& ids = *batches->FeedsOf(batch)[1].value;
+  EXPECT_EQ(ids.dtype(), VarType::INT64);
+  EXPECT_EQ(ids.data<int64_t>()[0], 1);
+  EXPECT_EQ(batches->LabelsOf(batch)->data<int64_t>()[0], 1);
 }
 
 TEST(FedBatches, LabelsAreReadThoughNoVariableTakesThem) {
@@ -100,7 +135,7 @@ TEST(FedBatches, AWrongNameAndAWrongTypeAreTold) {
             "the program is fed \"a\", and no field of the samples has that name; not fed are "
             "\"A\"");
   EXPECT_EQ(Fed(kTwoInputs, {Array<double>("a", {4, 3}), Array<int64_t>("ids", {4})}),
-            "a sample of \"a\" is FP64; want what the program declares of \"a\", FP32");
+            "a: a sample of \"a\" is FP64; want what the program declares of \"a\", FP32");
 }
 
 class SequenceRuns : public testing::TestWithParam<BackendKind> {};

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "proto/base/nearest_name.h"
 #include "proto/base/status_macros.h"
@@ -57,6 +58,29 @@ bool IsProtobufText(absl::string_view text) {
   return false;
 }
 
+// Whether text begins as Fixpoint's does: with a keyword, an op's type and its slots, or a quoted
+// type.
+bool BeginsAsProgramText(absl::string_view text) {
+  TextScanner scanner(text);
+  scanner.SkipLineEnds();
+  for (const char* keyword : {"program", "block", "var"}) {
+    if (scanner.AtWord(keyword)) return true;
+  }
+  return scanner.Peek() == '"' || scanner.PeekPastName() == '(';
+}
+
+absl::StatusOr<ProgramDesc> ParseText(absl::string_view text, absl::string_view name) {
+  absl::StatusOr<ProgramDesc> program = ParseProgramText(text, name);
+  if (program.ok() || BeginsAsProgramText(text)) return program;
+  // Every line of what is no program is an error, of which one tells as much as twenty.
+  const absl::string_view errors = program.status().message();
+  const absl::string_view first = errors.substr(0, errors.find('\n'));
+  const bool is_told = absl::StrContains(first, "is not a program");
+  return absl::Status(
+      program.status().code(),
+      absl::StrCat(first, is_told ? "" : "; the file begins as no form of a program does"));
+}
+
 // Whether bytes begin with a field of a program, all of which are messages.
 bool BeginsAsProgram(absl::string_view bytes) {
   constexpr int kMessageTag = 2;
@@ -101,7 +125,7 @@ absl::StatusOr<LoadedProgram> ParsePlainBytes(absl::string_view bytes, absl::str
   } else {
     RETURN_IF_ERROR(RefuseForeignText(bytes, name));
     loaded.format = ProgramFormat::kText;
-    ASSIGN_OR_RETURN(*loaded.program, ParseProgramText(bytes, name));
+    ASSIGN_OR_RETURN(*loaded.program, ParseText(bytes, name));
   }
   RETURN_IF_ERROR(CheckRequiredFields(*loaded.program, name));
   if (loaded.program->blocks().empty()) {

@@ -146,11 +146,12 @@ TEST(ParseProgramBytes, RefusesWhatIsNoProgram) {
        "INVALID_ARGUMENT: p: block 0, op 0: type is missing; it is required"},
       {"hello, world",
        "INVALID_ARGUMENT: p:1:6: found \",\"; expected \"(\" before the slots of an op, like "
-       "(X=x)"},
+       "(X=x); the file begins as no form of a program does"},
       {"blocks { idx: 0 }", "INVALID_ARGUMENT: p: block 0: parent_idx is missing; it is required"},
       {"blocks {\n  idx: 0\n  parent: 1 }",
-       "INVALID_ARGUMENT: p:3:9: Message type \"fixpoint.BlockDesc\" has no field named "
-       "\"parent\"."},
+       "INVALID_ARGUMENT: p:3:9: \"parent\" is no field of BlockDesc; did you mean parent_idx?"},
+      {"blocks { idx: 0 parent_idx: -1 vars { name: \"x\" type { type: FP33 } } }",
+       "INVALID_ARGUMENT: p:1:67: \"FP33\" is no value of type; did you mean FP32?"},
       {"blocks { idx: x }", "INVALID_ARGUMENT: p:1:15: Expected integer, got: x"},
   };
   for (const auto& [input, message] : kCases) EXPECT_EQ(ErrorOf(input), message) << input;

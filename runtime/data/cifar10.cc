@@ -62,11 +62,13 @@ absl::StatusOr<ImageSet> LoadCifar10(const std::vector<std::string>& paths) {
                    Tensor::Allocate(VarType::UINT8, {count, kChannels, kExtent, kExtent}));
   auto label = labels.mutable_data<int64_t>().begin();
   auto pixel = images.mutable_data<uint8_t>().begin();
-  for (const std::string& batch : batches) {
+  for (std::string& batch : batches) {
     for (auto record = batch.begin(); record != batch.end(); record += kRecord) {
       *label++ = static_cast<uint8_t>(*record);
       pixel = std::copy(record + 1, record + kRecord, pixel);
     }
+    // Its memory is free again before that of the next images is used.
+    batch = std::string();
   }
   return ImageSet{std::move(images), std::move(labels)};
 }

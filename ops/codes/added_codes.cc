@@ -9,7 +9,7 @@
 namespace fixpoint {
 
 HeldForm AddedForm(const Op& sum, const Argument& input, const RunFacts& facts) {
-  return HaveEqualShapes(sum) ? facts.HeldFormOf(input) : HeldForm();
+  return HaveEqualShapes(sum, facts.era()) ? facts.HeldFormOf(input) : HeldForm();
 }
 
 const Argument* FindAddedCodes(const Op& sum, const RunFacts& facts) {

@@ -24,9 +24,9 @@ using Kind = EpilogueStage::Kind;
 using Operand = FoldedOp::Operand;
 
 // Whether two tensors surely have the same dimensions in every run.
-bool HaveSameDims(const Op& sum, const Dims& a, const Dims& b) {
+bool HaveSameDims(const Op& sum, const Dims& a, const Dims& b, Era era) {
   const bool are_known = std::all_of(a.begin(), a.end(), [](int64_t dim) { return dim >= 0; });
-  return a == b && (are_known || HaveEqualShapes(sum));
+  return a == b && (are_known || HaveEqualShapes(sum, era));
 }
 
 // The sum with an addend of the result's dims.
@@ -55,7 +55,8 @@ FoldOrReason DecideSum(const Op& op, const ProductResult& result, const RunFacts
   const std::optional<KnownType> type = facts.TypeOf(*fold.addend->value());
   if (!type || result.dims.empty()) return IntegerReason::kUnknownShape;
   const bool are_floats = type->dtype == VarType::FP32;
-  if (are_floats && HaveSameDims(op, type->dims, result.dims)) return DecideResidual(fold, facts);
+  if (are_floats && HaveSameDims(op, type->dims, result.dims, facts.era()))
+    return DecideResidual(fold, facts);
   const bool is_bias =
       is_x && are_floats &&
       IsOfChannels(type->dims, attributes->Int(trait.axis), result.dims, result.channel_axis);

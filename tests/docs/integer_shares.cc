@@ -196,9 +196,9 @@ std::string IntegerSharesSection(const std::vector<IntegerShare>& shares) {
       "others are not, by\n[reason code](lists/reason_codes.md). *runs*: whether `infer` runs the "
       "result, or which ops it does not know.\n\n"
       "What classifies, recognises or encodes and has less than 95 % there keeps in float: layer "
-      "norms and softmax, which divide\nby what they sum up; sums of an encoder's residual stream, "
-      "which the layer norms read as floats, and what moves that\nstream; and what reads the "
-      "results of a network, where nothing is quantized any more.\n\n"
+      "norms and softmax, which divide\nby what they sum up; sums with a mask, which is of another "
+      "shape; a recurrent op, its state, and what moves its input; the\nstate of a decoder that "
+      "loops; and what reads the results of a network, where nothing is quantized any more.\n\n"
       "| program | on integers | float | runs |\n|---|--:|---|---|\n");
   for (const IntegerShare& share : shares) {
     if (!share.left_alone.empty()) {

@@ -48,7 +48,7 @@ const Argument* Shortcuts::Find(const Op& sum, std::string& detail) {
   const SumTrait& trait = *TraitsOf(sum).sum;
   const Argument* const x = sum.Input(trait.x);
   const Argument* const y = sum.Input(trait.y);
-  if (!HaveEqualShapes(sum)) {
+  if (!HaveEqualShapes(sum, facts_.era())) {
     detail = "X and Y are not known to be of one shape";
     return nullptr;
   }

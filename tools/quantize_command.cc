@@ -108,22 +108,23 @@ std::string UnitOf(const QuantizeCommand& command) {
   return command.metric.empty() ? "" : std::string(Metric::OfName(command.metric).unit());
 }
 
-// "0.12 +- 0.28 points" between two percentages.
-std::string DropText(double drop, std::optional<double> standard_error, absl::string_view unit) {
-  const int digits = unit.empty() ? 4 : 2;
-  std::string text = absl::StrFormat("%.*f", digits, drop);
-  if (standard_error) absl::StrAppendFormat(&text, " +- %.*f", digits, *standard_error);
-  return absl::StrCat(text, unit.empty() ? "" : " points");
+// "0.12 points" between two percentages.
+std::string DropText(double drop, absl::string_view unit) {
+  return unit.empty() ? MeasuredText(drop, unit) : absl::StrFormat("%.2f points", drop);
 }
 
 std::string MetricText(const QuantizeCommand& command, const QuantizedNetwork& network) {
   if (!network.measured) return "";
   const MeasuredDrop& measured = *network.measured;
   const std::string unit = UnitOf(command);
-  return absl::StrCat(MetricLabel(command.metric), ": ", MeasuredText(measured.before.value, unit),
-                      " in float, ", MeasuredText(measured.after.value, unit), " on integers, on ",
-                      measured.samples, " samples: drop ",
-                      DropText(measured.drop, measured.before.standard_error, unit), "\n");
+  std::string text = absl::StrCat(MetricLabel(command.metric), ": ",
+                                  MeasuredText(measured.before.value, unit), " in float");
+  if (measured.before.standard_error) {
+    absl::StrAppend(&text, " (standard error ", MeasuredText(*measured.before.standard_error, unit),
+                    ")");
+  }
+  return absl::StrCat(text, ", ", MeasuredText(measured.after.value, unit), " on integers, on ",
+                      measured.samples, " samples: drop ", DropText(measured.drop, unit), "\n");
 }
 
 // What flags name of the program's inputs and outputs. Usage errors: those of
@@ -156,9 +157,8 @@ std::string FoundText(const QuantizeCommand& command, const QuantizedNetwork& ne
                     " layers: ", absl::StrJoin(names, ", "), "\n");
   }
   const auto amount = [&command](double number) {
-    return command.budget
-               ? CostText(command.budget->of, number)
-               : absl::StrCat("a drop of ", DropText(number, std::nullopt, UnitOf(command)));
+    return command.budget ? CostText(command.budget->of, number)
+                          : absl::StrCat("a drop of ", DropText(number, UnitOf(command)));
   };
   const double most = command.budget ? command.budget->most : *command.max_drop;
   absl::StrAppend(&text, found.holds ? "the bound holds: " : "no plan holds the bound; the best: ",

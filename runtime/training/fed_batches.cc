@@ -77,8 +77,6 @@ absl::StatusOr<std::vector<int64_t>> DimsOf(const Variable* variable, const Samp
 // Whether integers have to be widened to what the program takes.
 absl::StatusOr<bool> IsWidened(const Variable* variable, const SampleField& field) {
   const VarType::TensorDesc* const tensor = variable != nullptr ? variable->tensor() : nullptr;
-  // Labels that are not fed.
-  if (variable == nullptr) return field.dtype != VarType::INT64;
   if (tensor == nullptr || tensor->data_type() == field.dtype) return false;
   if (tensor->data_type() == VarType::INT64 && IsInteger(field.dtype)) return true;
   return absl::InvalidArgumentError(
@@ -118,14 +116,25 @@ absl::StatusOr<FedBatches> FedBatches::Create(const Program& program, const Samp
       continue;
     }
     missing.erase(std::remove(missing.begin(), missing.end(), variable), missing.end());
-    if (are_labels) labels = forms.size();
     const Variable* const declared =
         variable.empty() ? nullptr : program.Find(program.block(0), variable);
-    FieldForm& form = forms.emplace_back();
+    FieldForm form;
     form.field = i;
     ASSIGN_OR_RETURN(form.dims, DimsOf(declared, fields[i]));
     ASSIGN_OR_RETURN(form.as_int64, IsWidened(declared, fields[i]));
-    names.push_back(variable);
+    const bool are_int64 = form.as_int64 || fields[i].dtype == VarType::INT64;
+    if (!variable.empty()) {
+      forms.push_back(form);
+      names.push_back(variable);
+    }
+    if (!are_labels) continue;
+    // Labels that are not fed as INT64 are read beside what is fed.
+    if (variable.empty() || !are_int64) {
+      form.as_int64 = !are_int64;
+      forms.push_back(form);
+      names.emplace_back();
+    }
+    labels = forms.size() - 1;
   }
   RETURN_IF_ERROR(CheckNames(missing, unused));
   ASSIGN_OR_RETURN(Batcher batcher, Batcher::Create(set, forms, options));

@@ -40,8 +40,7 @@ absl::Status Metric::CheckIsThere(const Program& program, const NetworkVariables
       if (variables.scores.empty()) {
         return absl::InvalidArgumentError(
             "the metric accuracy: which variable holds the scores of the classes is not known; "
-            "want "
-            "--scores=NAME");
+            "want --scores=NAME");
       }
       if (HasLabels(set)) return absl::OkStatus();
       return absl::InvalidArgumentError(
@@ -57,8 +56,7 @@ absl::Status Metric::CheckIsThere(const Program& program, const NetworkVariables
   if (name_ == variables.loss && !less_is_better_) {
     return absl::InvalidArgumentError(
         absl::StrCat("the metric \"", name_,
-                     "\" is the loss of the program, of which less is "
-                     "better; want \"loss\" or \"-",
+                     "\" is the loss of the program, of which less is better; want \"loss\" or \"-",
                      name_, "\""));
   }
   if (program.Find(program.block(0), name_) != nullptr) return absl::OkStatus();

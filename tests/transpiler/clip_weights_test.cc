@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <variant>
 #include <vector>
@@ -16,8 +17,6 @@
 
 namespace fixpoint {
 namespace {
-
-using ::testing::HasSubstr;
 
 constexpr char kNet[] = R"(var x f32[-1,8,5,5]
 var w f32[4,8,3,3] persistable
@@ -185,12 +184,15 @@ elementwise_add(X=y, Y=v) -> (Out=out)
   EXPECT_EQ(ValuesOf(shared.simulated_parameters, "w"), ValuesOf(shared.parameters, "w"));
 }
 
-TEST(ClipWeights, AMovingAverageIsOfSamples) {
-  SimulatedNet net(kNet, Config("quantizer: 'abs_max' range_rule: MOVING_AVERAGE"));
-  const auto clipped =
-      ClipWeights(*net.simulated, net.plan, QuantizerTable(), &net.simulated_parameters);
-  EXPECT_EQ(clipped.status().code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(clipped.status().message()), HasSubstr("the weight \"w\" has the"));
+TEST(ClipWeights, LeavesWeightsThatAreNotFiniteToTheirChecks) {
+  SimulatedNet net(kNet, Config("quantizer: 'abs_max' range_rule: MSE"));
+  std::get<Tensor>(*net.simulated_parameters.FindOrNull("w")).mutable_data<float>()[0] =
+      std::numeric_limits<float>::infinity();
+  const std::vector<ClippedWeight> weights = ClipAll(&net);
+  ASSERT_EQ(weights.size(), 2);
+  EXPECT_EQ(weights[0].why_not, "it has elements that are not finite");
+  EXPECT_EQ(weights[1].why_not, "");
+  EXPECT_TRUE(std::isinf(ValuesOf(net.simulated_parameters, "w")[0]));
 }
 
 }  // namespace

@@ -340,6 +340,16 @@ TEST(Planner, NamesTheRuleThatAsksForWhatTheTargetCannotDo) {
       "[in plan_quantizers]");
 }
 
+TEST(Planner, AMovingAverageIsOfSamples) {
+  Program program = ParsedProgram(kReluAndReaders);
+  TranspileOptions options;
+  options.config = Config("target: 'onednn_int8' weights { range_rule: MOVING_AVERAGE }");
+  EXPECT_EQ(std::string(Transpile(&program, options).status().message()),
+            "configuration: block 0, op 1 (mul): Y is w: range_rule MOVING_AVERAGE is one of "
+            "samples, and weights have none; want MIN_MAX, PERCENTILE, MSE or KL, or a rule of the "
+            "activation's slot [in plan_quantizers]");
+}
+
 // The output of a relu is observed on request, and never quantized.
 TEST(Planner, RefusesARuleAboutWhatIsNeverQuantized) {
   for (const std::string slot : {"", "slot: \"Out\" "}) {

@@ -222,6 +222,11 @@ absl::Status CheckQuantizer(const Target& target, SlotRole::Role role, const Qua
   if (quantizer == nullptr) {
     return absl::InvalidArgumentError(UnknownQuantizer(spec.quantizer(), quantizers));
   }
+  if (role == SlotRole::WEIGHT && spec.range_rule() == QuantSpec::MOVING_AVERAGE) {
+    return absl::InvalidArgumentError(
+        "range_rule MOVING_AVERAGE is one of samples, and weights have none; want MIN_MAX, "
+        "PERCENTILE, MSE or KL, or a rule of the activation's slot");
+  }
   RETURN_IF_ERROR(CheckSpec(*quantizer, spec));
   return CheckAbilities(target, role, *quantizer, spec);
 }

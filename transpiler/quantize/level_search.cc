@@ -148,26 +148,36 @@ absl::StatusOr<FoundLevels> FindLevelsForDrop(const LevelSpace& space, double mo
   return trials.best();
 }
 
-absl::StatusOr<FoundLevels> FindLevelsForDrop(const LevelSpace& space, double most,
-                                              const LevelTrial& estimate, const LevelTrial& drop) {
+absl::StatusOr<FoundLevels> FindLevelsForEstimatedDrop(const LevelSpace& space, double most,
+                                                       const LevelTrial& estimate,
+                                                       const LevelTrial& drop) {
   BoundTrials trials(most, drop);
   const Levels configured(space.layers, 0);
   ASSIGN_OR_RETURN(const bool is_enough, trials.Hold(configured));
   if (is_enough) return trials.Found(configured);
   ASSIGN_OR_RETURN(const FoundLevels near, FindLevelsForDrop(space, most, estimate));
   ASSIGN_OR_RETURN(const std::vector<Levels> path, PathThrough(space, near.levels));
+  const auto holds = [&](int place) -> absl::StatusOr<bool> {
+    if (place == 0) return false;
+    return trials.Hold(path[place]);
+  };
   const auto last = static_cast<int>(path.size()) - 1;
-  const auto holds = [&](int place) { return trials.Hold(path[place]); };
-  int too_few = 0;
   auto enough = static_cast<int>(std::find(path.begin(), path.end(), near.levels) - path.begin());
-  for (int ahead = 1;; ahead *= 2) {
-    if (enough > 0) {
-      ASSIGN_OR_RETURN(const bool there, holds(enough));
-      if (there) break;
+  int too_few = 0;
+  ASSIGN_OR_RETURN(bool is_there, holds(enough));
+  for (int step = 1; is_there && enough - step > 0; step *= 2) {
+    ASSIGN_OR_RETURN(const bool still_holds, holds(enough - step));
+    if (!still_holds) {
+      too_few = enough - step;
+      break;
     }
+    enough -= step;
+  }
+  for (int step = 1; !is_there; step *= 2) {
     if (enough == last) return trials.best();
     too_few = enough;
-    enough = std::min(last, enough + ahead);
+    enough = std::min(last, enough + step);
+    ASSIGN_OR_RETURN(is_there, holds(enough));
   }
   ASSIGN_OR_RETURN(const int fewest, FewestOf(too_few, enough, holds));
   return trials.Found(path[fewest]);

@@ -57,10 +57,12 @@ absl::StatusOr<FoundLevels> FindLevelsForDrop(const LevelSpace& space, double mo
 // The same where a drop takes long to measure and `estimate`, which is near it, does not. Unless
 // all layers can stay as configured, the levels that hold by the estimate are tried: where they
 // hold, some of their layers may not be needed, and where they do not, the next layers in the order
-// of noise go up too. The number of layers is found by bisection, so that `drop` is called for
-// about twice the logarithm of what the estimate is wrong by.
-absl::StatusOr<FoundLevels> FindLevelsForDrop(const LevelSpace& space, double most,
-                                              const LevelTrial& estimate, const LevelTrial& drop);
+// of noise go up too. From there the number of layers is found in steps that double, and then by
+// bisection, so that `drop` is called for about twice the logarithm of the number of layers that
+// the estimate is wrong by.
+absl::StatusOr<FoundLevels> FindLevelsForEstimatedDrop(const LevelSpace& space, double most,
+                                                       const LevelTrial& estimate,
+                                                       const LevelTrial& drop);
 
 // The least noise for which `cost` is at most `most`: layers are quantized in the order of what
 // they save for their noise. At least one layer is quantized. Errors: those of the trials.

@@ -33,9 +33,18 @@ absl::Status Measurements::Load() {
   if (!std::filesystem::exists(file_, error)) return absl::OkStatus();
   QuantizeState saved;
   RETURN_IF_ERROR(LoadTextMessage(file_, &saved));
-  for (int i = 0; i < std::max(saved.settings_size(), state_.settings_size()); ++i) {
-    const std::string before = i < saved.settings_size() ? saved.settings(i).text() : "less";
-    const std::string now = i < state_.settings_size() ? state_.settings(i).text() : "less";
+  const auto names = [](const QuantizeState& state) {
+    std::vector<std::string> names;
+    for (const QuantizeState::Setting& setting : state.settings()) names.push_back(setting.name());
+    return names;
+  };
+  if (names(saved) != names(state_)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        file_, ": was saved by another version of the tool; want the same, or no --resume"));
+  }
+  for (int i = 0; i < state_.settings_size(); ++i) {
+    const std::string& before = saved.settings(i).text();
+    const std::string& now = state_.settings(i).text();
     if (before == now) continue;
     return absl::InvalidArgumentError(absl::StrCat(file_, ": was saved by a run with ", before,
                                                    ", and this one has ", now,

@@ -150,9 +150,10 @@ absl::StatusOr<FoundPlan> PlanSearch::ForDrop(const Metric& metric, double most)
     ASSIGN_OR_RETURN(const Measured after, EstimateOf(metric, levels));
     return metric.Drop(before.value, after.value);
   };
-  ASSIGN_OR_RETURN(const FoundLevels found, network_.change_weights
-                                                ? FindLevelsForDrop(Space(), most, estimate, drop)
-                                                : FindLevelsForDrop(Space(), most, drop));
+  ASSIGN_OR_RETURN(const FoundLevels found,
+                   network_.change_weights
+                       ? FindLevelsForEstimatedDrop(Space(), most, estimate, drop)
+                       : FindLevelsForDrop(Space(), most, drop));
   FoundPlan plan = PlanOf(found);
   ASSIGN_OR_RETURN(const Measured after, MetricOf(metric, found.levels));
   plan.measured = {before, after, plan.reached, network_.measured->size()};

@@ -147,13 +147,10 @@ class Quantization {
     return run;
   }
 
-  // A rule may ask for ranges of activations alone: then there is nothing to clip.
-  bool may_change_weights() const {
-    const QuantConfig& config = network_.config;
+  // Whether the weights of a network with this plan become others.
+  bool ChangesWeights(const QuantPlan& plan) const {
     return options_.weights.rounding || options_.weights.correct_biases ||
-           config.weights().has_range_rule() ||
-           std::any_of(config.rules().begin(), config.rules().end(),
-                       [](const QuantRule& rule) { return rule.spec().has_range_rule(); });
+           std::any_of(plan.sites().begin(), plan.sites().end(), HasRangeRule);
   }
 
   // Calls `method` with the samples that methods for weights see.
@@ -270,7 +267,10 @@ class Quantization {
     searched.samples = data_.samples;
     searched.measured = measured_;
     searched.run = HowToMeasure();
-    if (may_change_weights()) {
+    ASSIGN_OR_RETURN(const SimulatedModel configured,
+                     Simulate(network_.prepared.program, network_.profile, network_.config,
+                              options_.names, &network_.prepared.scope));
+    if (ChangesWeights(configured.plan)) {
       searched.change_weights = [this](const SimulatedModel& simulated, Scope* parameters) {
         return ChangeWeights(simulated, parameters).status();
       };
@@ -375,7 +375,7 @@ class Quantization {
     Note({absl::StrCat("the bound on the drop of ", options_.metric->name(), ", ",
                        *options_.max_drop, ", is less than one standard error of it on ",
                        network_.measured->samples, " samples, ", absl::StrFormat("%.4f", *error),
-                       ": whether it holds is partly chance; more samples tell better")});
+                       ": on other samples it may not hold; measure on more")});
   }
 
   const QuantizeData& data_;

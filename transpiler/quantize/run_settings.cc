@@ -71,7 +71,7 @@ absl::StatusOr<std::vector<RunSetting>> SettingsOf(const Program& program, const
   settings.Add("--metric", TextOf(options.metric));
   settings.Add("--target", config.target());
   ASSIGN_OR_RETURN(const Target target, LoadTarget(config.target(), QuantizerTable()));
-  settings.AddContents("--target", target.SerializeAsString());
+  settings.AddContents("the target", target.SerializeAsString());
   settings.AddContents("--config", config.SerializeAsString());
   settings.AddSwitch("--fold_batch_norm", options.prepare.fold_batch_norm);
   settings.AddSwitch("--equalize", options.prepare.equalize_weights);

@@ -1,6 +1,7 @@
 #include "transpiler/weights/clip_weights.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 #include <variant>
 
@@ -48,8 +49,7 @@ int64_t Clip(const ChannelView& channels, const std::vector<ValueRange>& ranges,
 }  // namespace
 
 bool HasRangeRule(const QuantPlan::Site& site) {
-  return site.role() == SlotRole::WEIGHT && site.spec().has_range_rule() &&
-         site.spec().range_rule() != QuantSpec::MIN_MAX;
+  return site.role() == SlotRole::WEIGHT && site.spec().range_rule() != QuantSpec::MIN_MAX;
 }
 
 absl::StatusOr<std::vector<ClippedWeight>> ClipWeights(const Program& simulated,
@@ -66,12 +66,6 @@ absl::StatusOr<std::vector<ClippedWeight>> ClipWeights(const Program& simulated,
     if (!HasRangeRule(planned)) continue;
     ClippedWeight& weight = weights.emplace_back();
     weight.variable = planned.value().variable();
-    if (planned.spec().range_rule() == QuantSpec::MOVING_AVERAGE) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "the weight \"", weight.variable,
-          "\" has the range_rule MOVING_AVERAGE, which is one of samples; want PERCENTILE, MSE, KL "
-          "or MIN_MAX"));
-    }
     const auto found = by_variable.find(weight.variable);
     const QuantizationSite* const site = found == by_variable.end() ? nullptr : found->second;
     weight.why_not = WhyNotFound(site);
@@ -83,10 +77,16 @@ absl::StatusOr<std::vector<ClippedWeight>> ClipWeights(const Program& simulated,
       weight.why_not = "no parameter of floats holds it";
       continue;
     }
+    const absl::Span<const float> elements = tensor->data<float>();
+    const auto is_finite = [](float element) { return std::isfinite(element); };
+    if (!std::all_of(elements.begin(), elements.end(), is_finite)) {
+      weight.why_not = "it has elements that are not finite";
+      continue;
+    }
     ASSIGN_OR_RETURN(Tensor clipped, tensor->Clone());
     const ChannelView channels(tensor->dims(), site->axis);
     weight.elements = tensor->size();
-    weight.clipped = Clip(channels, WeightRanges(tensor->data<float>(), channels, planned.spec()),
+    weight.clipped = Clip(channels, WeightRanges(elements, channels, planned.spec()),
                           clipped.mutable_data<float>());
     parameters->Set(weight.variable, std::move(clipped));
   }

@@ -31,9 +31,8 @@ bool HasRangeRule(const QuantPlan::Site& site);
 // weight's elements, for the tensor or for each channel (runtime/statistics/weight_ranges.h).
 // `simulated` is a program for inference, as Transpile made it by that plan; `parameters` are its
 // own, with which no other program runs. In the order of the plan. A weight is left as it is where
-// others than its quantizer read it, too, where no parameter holds it, and where its range is not
-// found from it. Errors: those of FindQuantizationSites; kInvalidArgument: the rule is
-// MOVING_AVERAGE, which only samples have.
+// others than its quantizer read it, too, where no parameter holds it, where its range is not
+// found from it, and where it is not finite. Errors: those of FindQuantizationSites.
 absl::StatusOr<std::vector<ClippedWeight>> ClipWeights(const Program& simulated,
                                                        const QuantPlan& plan,
                                                        const QuantizerTable& quantizers,

@@ -112,6 +112,22 @@ TEST(FedBatches, NarrowIntegersAreWidened) {
   EXPECT_EQ(batches->LabelsOf(batch)->data<int64_t>()[0], 1);
 }
 
+TEST(FedBatches, LabelsAreWideWhateverTheProgramDeclares) {
+  const Program program = ParsedProgram(
+      "var x f32[-1,3]\nvar labels i32[-1,1]\nrelu(X=x) -> (Out=y)\n"
+      "cast(X=labels) -> (Out=z) {in_dtype=2, out_dtype=5}\n");
+  const ArraySamples samples =
+      ArraySamples::Create("arrays", {Array<float>("x", {4, 3}), Array<int32_t>("labels", {4})})
+          .value();
+  auto batches = FedBatches::Create(program, &samples, {}, BatchOptions());
+  ASSERT_TRUE(batches.ok()) << batches.status();
+  const Batch batch = batches->batcher().Next().value();
+  ASSERT_EQ(batches->FeedsOf(batch).size(), 2u);
+  EXPECT_EQ(batches->FeedsOf(batch)[1].value->dtype(), VarType::INT32);
+  EXPECT_EQ(batches->LabelsOf(batch)->dtype(), VarType::INT64);
+  EXPECT_EQ(batches->LabelsOf(batch)->dims(), std::vector<int64_t>({2, 1}));
+}
+
 TEST(FedBatches, LabelsAreReadThoughNoVariableTakesThem) {
   EXPECT_EQ(Fed("var x f32[-1,3]\nrelu(X=x) -> (Out=y)\n",
                 {Array<float>("x", {4, 3}), Array<int64_t>("labels", {4})}),

@@ -123,7 +123,7 @@ TEST(LevelSearch, GoesOnWhereTheDropIsLargerThanItsEstimate) {
   MadeUp network = Of({1, 8, 2, 4, 1, 1});
   for (const double factor : {1.0, 1.5, 3.0}) {
     int trials = 0;
-    const absl::StatusOr<FoundLevels> found = FindLevelsForDrop(
+    const absl::StatusOr<FoundLevels> found = FindLevelsForEstimatedDrop(
         network.Space(), 5.9, network.Drop(), TimesTrue(network, factor, &trials));
     ASSERT_TRUE(found.ok());
     EXPECT_TRUE(found->holds) << factor;
@@ -136,15 +136,26 @@ TEST(LevelSearch, GoesOnWhereTheDropIsLargerThanItsEstimate) {
   }
 }
 
+TEST(LevelSearch, AGoodEstimateSparesTrials) {
+  MadeUp network = Of(std::vector<double>(64, 1.0));
+  int trials = 0;
+  const absl::StatusOr<FoundLevels> found = FindLevelsForEstimatedDrop(
+      network.Space(), 32, network.Drop(), TimesTrue(network, 1, &trials));
+  ASSERT_TRUE(found.ok());
+  EXPECT_EQ(found->reached, 32);
+  EXPECT_EQ(trials, 4)
+      << "all as configured, the estimate's levels, one layer less, and the result";
+}
+
 TEST(LevelSearch, RaisesFewerLayersWhereTheDropIsSmallerThanItsEstimate) {
   MadeUp network = Of({1, 8, 2, 4, 1, 1});
   int trials = 0;
-  const absl::StatusOr<FoundLevels> found =
-      FindLevelsForDrop(network.Space(), 3, network.Drop(), TimesTrue(network, 0.3, &trials));
+  const absl::StatusOr<FoundLevels> found = FindLevelsForEstimatedDrop(
+      network.Space(), 3, network.Drop(), TimesTrue(network, 0.3, &trials));
   ASSERT_TRUE(found.ok());
   EXPECT_THAT(found->levels, ElementsAre(0, 1, 0, 0, 0, 0));
-  const absl::StatusOr<FoundLevels> none =
-      FindLevelsForDrop(network.Space(), 3, network.Drop(), TimesTrue(network, 0.1, &trials));
+  const absl::StatusOr<FoundLevels> none = FindLevelsForEstimatedDrop(
+      network.Space(), 3, network.Drop(), TimesTrue(network, 0.1, &trials));
   ASSERT_TRUE(none.ok());
   EXPECT_THAT(none->levels, ElementsAre(0, 0, 0, 0, 0, 0));
 }
@@ -154,12 +165,12 @@ TEST(LevelSearch, GoesOnToFloatWhereEightBitsDoNotHold) {
   network.drops = {{10, 1, 0}, {10, 2, 0}, {1, 1, 0}};
   network.noise = network.drops;
   int trials = 0;
-  const absl::StatusOr<FoundLevels> found =
-      FindLevelsForDrop(network.Space(), 4, network.Drop(), TimesTrue(network, 2, &trials));
+  const absl::StatusOr<FoundLevels> found = FindLevelsForEstimatedDrop(
+      network.Space(), 4, network.Drop(), TimesTrue(network, 2, &trials));
   ASSERT_TRUE(found.ok());
   EXPECT_THAT(found->levels, ElementsAre(1, 2, 1)) << "the estimate is content with 110";
-  const absl::StatusOr<FoundLevels> nothing =
-      FindLevelsForDrop(network.Space(), 1, network.Drop(), TimesTrue(network, 2, &trials));
+  const absl::StatusOr<FoundLevels> nothing = FindLevelsForEstimatedDrop(
+      network.Space(), 1, network.Drop(), TimesTrue(network, 2, &trials));
   ASSERT_TRUE(nothing.ok());
   EXPECT_FALSE(nothing->holds);
   EXPECT_EQ(nothing->reached, 2);
@@ -173,7 +184,7 @@ TEST(LevelSearch, AnErrorOfATrialEndsIt) {
   };
   EXPECT_EQ(FindLevelsForDrop(network.Space(), 0, fails).status(),
             absl::InvalidArgumentError("no"));
-  EXPECT_EQ(FindLevelsForDrop(network.Space(), 0, network.Drop(), fails).status(),
+  EXPECT_EQ(FindLevelsForEstimatedDrop(network.Space(), 0, network.Drop(), fails).status(),
             absl::InvalidArgumentError("no"));
   EXPECT_EQ(FindLevelsForBudget(network.Space(), 0, fails).status(),
             absl::InvalidArgumentError("no"));

@@ -53,10 +53,10 @@ void WriteMetric(const Metric& metric, Html* html) {
       !metric.has_bound() || (metric.higher_is_better() ? metric.after() >= metric.bound()
                                                         : metric.after() <= metric.bound());
   std::string note = ChangeText(change, metric.unit());
-  if (metric.has_standard_error()) {
-    absl::StrAppend(&note, " \xc2\xb1 ", NumberText(metric.standard_error()));
-  }
   if (metric.has_samples()) absl::StrAppend(&note, ", ", CountText(metric.samples(), "sample"));
+  if (metric.has_standard_error()) {
+    absl::StrAppend(&note, ", standard error ", text(metric.standard_error()));
+  }
   if (metric.has_bound()) {
     absl::StrAppend(&note, is_met ? ", within " : ", asked for ", text(metric.bound()));
   }

@@ -125,7 +125,7 @@ TEST(FedBatches, LabelsAreWideWhateverTheProgramDeclares) {
   ASSERT_EQ(batches->FeedsOf(batch).size(), 2u);
   EXPECT_EQ(batches->FeedsOf(batch)[1].value->dtype(), VarType::INT32);
   EXPECT_EQ(batches->LabelsOf(batch)->dtype(), VarType::INT64);
-  EXPECT_EQ(batches->LabelsOf(batch)->dims(), std::vector<int64_t>({2, 1}));
+  EXPECT_EQ(batches->LabelsOf(batch)->dims(), std::vector<int64_t>({1, 1}));
 }
 
 TEST(FedBatches, LabelsAreReadThoughNoVariableTakesThem) {

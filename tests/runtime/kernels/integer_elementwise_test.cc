@@ -1,4 +1,5 @@
-// Products of codes against plain loops in 64 bits, to the bit.
+// Products of codes against plain loops in 64 bits, to the bit, and their epilogues against stages
+// that are applied one by one.
 
 #include "runtime/kernels/integer_elementwise.h"
 
@@ -7,6 +8,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
+#include <limits>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -62,12 +65,43 @@ std::vector<ShapeCase> ShapeCases() {
   return {{"Equal", {3, 5, 7}, {3, 5, 7}, {3, 5, 7}},
           {"LongerThanABlock", {2, 5000}, {2, 5000}, {2, 5000}},
           {"ChannelsOfImages", {2, 6, 5, 16}, {2, 1, 1, 16}, {2, 6, 5, 16}},
+          {"ChannelsOfSmallImages", {3, 2, 2, 5}, {3, 1, 1, 5}, {3, 2, 2, 5}},
+          {"ChannelsOfLargeImages", {2, 23, 19, 24}, {2, 1, 1, 24}, {2, 23, 19, 24}},
           {"ManyChannelsOfImages", {2, 3, 1, 4100}, {2, 1, 1, 4100}, {2, 3, 1, 4100}},
           {"XIsRepeated", {2, 1, 1, 16}, {2, 9, 40, 16}, {2, 9, 40, 16}},
           {"Pixels", {2, 6, 5, 3}, {2, 6, 5, 1}, {2, 6, 5, 3}},
           {"LongPixels", {2, 5000}, {2, 1}, {2, 5000}},
           {"Both", {4, 1, 3}, {1, 5, 3}, {4, 5, 3}},
+          {"BothInEachRow", {30, 1}, {1, 300}, {30, 300}},
           {"One", {1, 1}, {1, 1}, {1, 1}}};
+}
+
+// Tells +0 from -0.
+std::vector<uint32_t> Bits(const std::vector<float>& floats) {
+  std::vector<uint32_t> bits(floats.size());
+  std::memcpy(bits.data(), floats.data(), floats.size() * sizeof(float));
+  return bits;
+}
+
+// What the epilogue of a product of two layers' outputs is: steps, residuals, clips.
+struct EpilogueCase {
+  const char* what;
+  Epilogue epilogue;
+};
+
+std::vector<EpilogueCase> EpiloguesWithoutChannels() {
+  using Kind = EpilogueStage::Kind;
+  return {{"nothing", {}},
+          {"a step", {{Kind::kMultiply, 60}}},
+          {"clips", {{Kind::kClip, -0.9f, 0.7f}, {Kind::kMultiply, 60}, {Kind::kClip, -20, 39.7f}}},
+          {"a zero point", {{Kind::kMultiply, 60}, {Kind::kRound}, {Kind::kAdd, 11}}},
+          {"signed codes", {{Kind::kAddInt8, 0.5f, 3}, {Kind::kRelu}, {Kind::kMultiply, 31}}},
+          {"unsigned codes", {{Kind::kAddUint8, 0.013f, 200}, {Kind::kMultiply, 60}}},
+          {"codes and a zero point",
+           {{Kind::kAddInt8, 0.5f, -128}, {Kind::kMultiply, 9}, {Kind::kRound}, {Kind::kAdd, -7}}},
+          {"more than 16 bits", {{Kind::kMultiply, 7e4f}}},
+          {"half a step", {{Kind::kMultiply, 60}, {Kind::kRound}, {Kind::kAdd, 0.5f}}},
+          {"an activation", {{Kind::kLeakyRelu, 0.1f}, {Kind::kMultiply, 60}}}};
 }
 
 class IntegerMultiplications
@@ -105,7 +139,27 @@ TEST_P(IntegerMultiplications, AreOneMultiplicationOfTheInteger) {
   EXPECT_EQ((*planned)->out_dims(), shape_.out);
   std::vector<float> out(products_.size());
   (*planned)->Run(x(), y(), kScale, {}, absl::MakeSpan(out));
-  EXPECT_EQ(out, products_);
+  EXPECT_EQ(Bits(out), Bits(products_));
+}
+
+TEST_P(IntegerMultiplications, AreStoredAsTheStagesOneByOneGive) {
+  for (const auto& [what, epilogue] : EpiloguesWithoutChannels()) {
+    for (const OutputType type : {OutputType::kUint8, OutputType::kInt8}) {
+      const auto planned = Plan(epilogue, type);
+      ASSERT_TRUE(planned.ok()) << planned.status();
+      std::vector<uint8_t> out = Codes(static_cast<int64_t>(products_.size()), 777);
+      std::vector<uint8_t> expected = out;
+      const auto as_output = [type = type](std::vector<uint8_t>& codes) -> Output {
+        if (type == OutputType::kUint8) return absl::MakeSpan(codes);
+        return absl::MakeSpan(reinterpret_cast<int8_t*>(codes.data()), codes.size());
+      };
+      const std::vector<absl::Span<const float>> none(epilogue.size());
+      (*planned)->Run(x(), y(), kScale, none, as_output(out));
+      std::vector<float> products = products_;
+      Store(epilogue, none, absl::MakeSpan(products), as_output(expected));
+      EXPECT_EQ(out, expected) << what << (type == OutputType::kUint8 ? ", unsigned" : ", signed");
+    }
+  }
 }
 
 TEST_P(IntegerMultiplications, AreStoredAsCodesAfterAnEpilogue) {
@@ -149,6 +203,20 @@ TEST(IntegerMultiplication, PlacesYAtAnAxisOfX) {
   std::vector<float> out(12);
   (*planned)->Run({x, 0}, {y, 0}, 2, {}, absl::MakeSpan(out));
   EXPECT_EQ(out, std::vector<float>({2, 4, 60, 80, 1000, 1200, 14, 16, 180, 200, 2200, 2400}));
+}
+
+TEST(IntegerMultiplication, StoresTheSmallestCodeForANaN) {
+  const auto planned = IntegerMultiplication::Plan(
+      {{2}, {2}, -1}, CodeType::kInt8, CodeType::kInt8,
+      {{EpilogueStage::Kind::kClip, -6, 6}, {EpilogueStage::Kind::kMultiply, 2}},
+      OutputType::kInt8);
+  ASSERT_TRUE(planned.ok()) << planned.status();
+  const std::vector<uint8_t> codes = {0, 1};
+  std::vector<int8_t> out(2);
+  const absl::Span<const float> none[2] = {};
+  (*planned)->Run({codes, 0}, {codes, 0}, std::numeric_limits<float>::infinity(), none,
+                  absl::MakeSpan(out));
+  EXPECT_EQ(out, std::vector<int8_t>({-12, 12}));  // of 0 * infinity, and of infinity
 }
 
 TEST(IntegerMultiplication, RefusesWhatDoesNotBroadcast) {

@@ -67,4 +67,9 @@ HeldForm DeclaredFacts::HeldFormOf(const Argument& input) const {
   return form;
 }
 
+const Op* DeclaredFacts::WriterFor(const Argument* input) const {
+  if (input == nullptr || input->value() == nullptr) return nullptr;
+  return OnlyReader(*input->value()) == &input->op() ? input->value()->op() : nullptr;
+}
+
 }  // namespace fixpoint

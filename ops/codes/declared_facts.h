@@ -31,6 +31,9 @@ class DeclaredFacts : public RunFacts {
     return std::nullopt;
   }
 
+  // The op that writes what an input reads, if nothing else reads it; null otherwise, and for null.
+  const Op* WriterFor(const Argument* input) const;
+
  private:
   const Era era_;
 };

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -97,6 +98,26 @@ scale(X=t) -> (Out=s) {scale=-0.3}
 fetch(X=s) -> (Out=fetch) {col=0}
 )";
 
+constexpr char kNormOfMaxima[] = R"(var feed feed_minibatch persistable
+var fetch fetch_list persistable
+var x f32[-1,1,2,4]
+var w f32[1,1,1,1] persistable
+var gamma f32[1] persistable
+var beta f32[1] persistable
+var mean f32[1] persistable
+var variance f32[1] persistable
+var sm f32[1]
+var sv f32[1]
+var c f32[-1,1,2,4]
+var m f32[-1,1,1,2]
+var n f32[-1,1,1,2]
+feed(X=feed) -> (Out=x) {col=0}
+conv2d(Input=x, Filter=w) -> (Output=c)
+pool2d(X=c) -> (Out=m) {pooling_type="max", ksize=[2, 2], strides=[2, 2]}
+batch_norm(X=m, Scale=gamma, Bias=beta, Mean=mean, Variance=variance) -> (Y=n, MeanOut=mean, VarianceOut=variance, SavedMean=sm, SavedVariance=sv) {is_test=true}
+fetch(X=n) -> (Out=fetch) {col=0}
+)";
+
 // Numbers that no rounding leaves as they are.
 Tensor Numbers(std::vector<int64_t> dims, uint32_t seed) {
   absl::StatusOr<Tensor> tensor = Tensor::Allocate(VarType::FP32, std::move(dims));
@@ -178,6 +199,21 @@ TEST(Prepare, ComputesTheSameToTheBitBeforeMoves) {
   const std::vector<Tensor> wanted = ResultsOf(program, ParametersOfNet(program), x);
   const std::vector<Tensor> made = ResultsOf(model.program, model.scope, x);
   EXPECT_EQ(made[0].bytes(), wanted[0].bytes());
+}
+
+// A maximum skips NaN, before a norm and after it; over nothing else it is the lowest number.
+TEST(Prepare, NormBeforeMaximaDiffersWhereAWindowHasNoNumber) {
+  const Program program = ParsedProgram(kNormOfMaxima);
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  constexpr float kLowest = std::numeric_limits<float>::lowest();
+  Tensor x = Numbers({1, 1, 2, 4}, 1);
+  for (const int i : {0, 2, 3, 6, 7}) x.mutable_data<float>()[i] = kNan;
+  const PreparedModel model = PreparedNet({}, kNormOfMaxima);
+  const std::vector<Tensor> wanted = ResultsOf(program, ParametersOfNet(program), x);
+  const std::vector<Tensor> made = ResultsOf(model.program, model.scope, x);
+  EXPECT_EQ(made[0].data<float>()[0], wanted[0].data<float>()[0]);
+  EXPECT_NE(wanted[0].data<float>()[1], kLowest);
+  EXPECT_EQ(made[0].data<float>()[1], kLowest);
 }
 
 TEST(Prepare, ComputesTheSameButForRounding) {

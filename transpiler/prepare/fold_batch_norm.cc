@@ -74,23 +74,15 @@ class NormFolder {
   }
 
  private:
-  // The op that writes what an input reads, if nothing else reads it.
-  const Op* WriterFor(const Argument* input) const {
-    if (input == nullptr || input->value() == nullptr) return nullptr;
-    const Op* const writer = input->value()->op();
-    const bool is_alone = facts_.OnlyReader(*input->value()) == &input->op();
-    return writer != nullptr && is_alone ? writer : nullptr;
-  }
-
   std::optional<NormedProduct> ProductOf(const Op& norm, size_t channels) const {
     NormedProduct found;
     const Argument* const x = norm.Input(TraitsOf(norm).stage->input);
-    found.product = WriterFor(x);
+    found.product = facts_.WriterFor(x);
     if (found.product == nullptr) return std::nullopt;
     if (const std::optional<SumTrait>& sum = TraitsOf(*found.product).sum; sum) {
       found.bias_op = found.product;
       found.bias = FindConstant(found.bias_op->Input(sum->y), context_.parameters);
-      found.product = WriterFor(found.bias_op->Input(sum->x));
+      found.product = facts_.WriterFor(found.bias_op->Input(sum->x));
       if (found.bias == nullptr || found.product == nullptr) return std::nullopt;
     }
     const std::optional<ProductTrait>& trait = TraitsOf(*found.product).product;

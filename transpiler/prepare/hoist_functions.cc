@@ -12,9 +12,10 @@
 //   transpose(X=r.scale) -> (Out=y) {axis=[0, 2, 1, 3]}
 //
 // A function of each element goes before what gives the same elements another order or shape; a
-// batch norm by given statistics, before maxima over windows, if no channel has a factor below 0:
-// then the largest element stays the largest, rounded too. Nothing else may read what is between
-// them, and what is moved has to be the result of a product, a sum or another function.
+// batch norm by given statistics, before maxima over windows, if each channel has a factor above 0
+// and both its numbers are finite: then the largest element stays the largest, rounded too
+// (docs/numerics.md says what becomes of NaN). Nothing else may read what is between them, and a
+// product has to fold the function there: else a batch norm in float would compute more elements.
 
 #include <algorithm>
 #include <cmath>
@@ -22,10 +23,14 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "ops/codes/declared_dims.h"
 #include "ops/codes/declared_facts.h"
+#include "ops/codes/folded_ops.h"
 #include "ops/op_form.h"
 #include "ops/op_traits.h"
 #include "ops/value_flow.h"
@@ -39,16 +44,12 @@
 namespace fixpoint {
 namespace {
 
-// Whether a batch norm never makes a smaller element of a channel the larger one.
+// Whether a batch norm never makes a smaller element of a channel the larger one, and a finite one
+// a NaN.
 bool KeepsOrder(const std::vector<NormFactors>& factors) {
   return std::all_of(factors.begin(), factors.end(), [](const NormFactors& channel) {
-    return channel.a >= 0 && std::isfinite(channel.a);
+    return channel.a > 0 && std::isfinite(channel.a) && std::isfinite(channel.b);
   });
-}
-
-bool ComputesElements(const Op& op) {
-  const OpTraits& traits = TraitsOf(op);
-  return traits.product || traits.sum || traits.stage;
 }
 
 const Argument& MovedBy(const Op& move) { return *move.Inputs(TraitsOf(move).moved).front(); }
@@ -61,7 +62,11 @@ class FunctionHoister {
   absl::Status HoistAll() {
     for (const Op& op : program_.block(0).ops()) {
       const std::vector<const Op*> moves = MovesBefore(op);
-      if (!moves.empty()) RETURN_IF_ERROR(Hoist(op, moves));
+      if (moves.empty()) {
+        NoteProduct(op);
+      } else {
+        RETURN_IF_ERROR(Hoist(op, moves));
+      }
     }
     return absl::OkStatus();
   }
@@ -81,9 +86,60 @@ class FunctionHoister {
       moves.push_back(move);
       at = &MovedBy(*move);
     }
-    const Op* const computes = moves.empty() ? nullptr : WriterFor(*at);
-    if (computes == nullptr || !ComputesElements(*computes)) moves.clear();
+    if (!moves.empty() && !IsFolded(op, *at)) moves.clear();
     return moves;
+  }
+
+  // The product that gives what an input reads, with ops that it folds, if nothing else reads that.
+  const Op* ProductOf(const Argument& input) const {
+    const auto found = products_.find(input.value());
+    return found != products_.end() && facts_.WriterFor(&input) != nullptr ? found->second
+                                                                           : nullptr;
+  }
+
+  // Whether such a product folds an op that reads what `input` reads. One that is a stage in codes
+  // alone counts: a program is prepared so that it is quantized, though in float a norm after it
+  // takes longer.
+  bool IsFolded(const Op& op, const Argument& input) const {
+    const Op* const product = ProductOf(input);
+    if (product == nullptr) return false;
+    const ProductTrait& trait = *TraitsOf(*product).product;
+    const auto attributes = OpAttributes::Of(product->desc(), facts_.era());
+    if (!attributes) return false;
+    const Dims dims = DeclaredDims(*product->Output(trait.output));
+    const int channel_axis = trait.ChannelAxis(*attributes, static_cast<int>(dims.size()));
+    const FoldOrReason decision = DecideFold(op, {input.value(), dims, channel_axis}, facts_);
+    return std::holds_alternative<FoldedOp>(decision) || IsStageInCodesAlone(op);
+  }
+
+  bool IsStageInCodesAlone(const Op& op) const {
+    const std::optional<StageTrait>& stage = TraitsOf(op).stage;
+    const auto attributes = OpAttributes::Of(op.desc(), facts_.era());
+    const auto stages = stage && attributes ? stage->read(*attributes) : std::nullopt;
+    return stages && stages->in_codes_alone;
+  }
+
+  // Keeps which product gives what an op writes, if it is one or a product folds it.
+  void NoteProduct(const Op& op) {
+    const OpTraits& traits = TraitsOf(op);
+    const Op* product = nullptr;
+    const Argument* output = nullptr;
+    std::vector<const Argument*> inputs;
+    if (traits.product) {
+      product = &op;
+      output = op.Output(traits.product->output);
+    } else if (traits.sum) {
+      inputs = {op.Input(traits.sum->x), op.Input(traits.sum->y)};
+      output = op.Output(traits.sum->output);
+    } else if (traits.stage) {
+      inputs = {op.Input(traits.stage->input)};
+      output = op.Output(traits.stage->output);
+    }
+    for (const Argument* input : inputs) {
+      if (input != nullptr && IsFolded(op, *input)) product = ProductOf(*input);
+    }
+    if (product == nullptr || output == nullptr || output->value() == nullptr) return;
+    products_.insert_or_assign(output->value(), product);
   }
 
   // Whether an op reads nothing but constants besides its input, and gives one result.
@@ -98,15 +154,9 @@ class FunctionHoister {
     return factors && KeepsOrder(*factors);
   }
 
-  // The op that writes what an input reads, if nothing else reads it.
-  const Op* WriterFor(const Argument& input) const {
-    const Value* const value = input.value();
-    return value != nullptr && facts_.OnlyReader(*value) == &input.op() ? value->op() : nullptr;
-  }
-
   // The op that moved what an input reads, and nothing else, from one tensor.
   const Op* MoveBefore(const Argument& input) const {
-    const Op* const move = WriterFor(input);
+    const Op* const move = facts_.WriterFor(&input);
     if (move == nullptr || !MovesValues(*move, facts_.era()) || move->Outputs("Out").size() != 1 ||
         move->Inputs(TraitsOf(*move).moved).size() != 1) {
       return nullptr;
@@ -133,7 +183,7 @@ class FunctionHoister {
     const std::string from(moved.name());
     hoisted.mutable_inputs(op.Input(stage.input)->slot())->set_arguments(0, from);
     hoisted.mutable_outputs(result.slot())->set_arguments(0, std::string(made->name()));
-    rewriter_.InsertBefore(*moves.back(), hoisted);
+    const Op& inserted = rewriter_.InsertBefore(*moves.back(), hoisted);
     rewriter_.Remove(op);
     for (size_t i = moves.size(); i-- > 0;) {
       const Argument& output = *moves[i]->Output("Out");
@@ -144,6 +194,7 @@ class FunctionHoister {
       }
       rewriter_.SetArgument(output, made->name());
     }
+    NoteProduct(inserted);
     return absl::OkStatus();
   }
 
@@ -158,13 +209,16 @@ class FunctionHoister {
   Program& program_;
   PrepareContext& context_;
   Rewriter rewriter_;
+  // Of each value that one gives, with the ops that it folds.
+  absl::flat_hash_map<const Value*, const Op*> products_;
 };
 
 class HoistFunctions final : public StagePass<PrepareContext> {
  public:
   absl::string_view name() const override { return "hoist_functions"; }
   absl::string_view doc() const override {
-    return "Computes functions of elements before ops that only move these.";
+    return "Computes functions of elements before ops that only move these, and batch norms before "
+           "maxima, where a product folds them.";
   }
   std::vector<std::string> Requires() const override { return {"trained_parameters"}; }
 

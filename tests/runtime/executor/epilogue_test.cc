@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -261,6 +262,34 @@ TEST_P(Epilogues, HaveTheBitsOfStepsOfTheirOwn) {
 
 INSTANTIATE_TEST_SUITE_P(Cases, Epilogues, testing::ValuesIn(kCases),
                          [](const auto& info) { return info.param.name; });
+
+// A stage makes a NaN a number, of which a batch norm makes another one; an op keeps it, and a code
+// of NaN is 0.
+TEST(Epilogue, NanHasTheCodeOfWhatANormMakesOfTheStagesNumber) {
+  const Program program = ParsedProgram(Whole(
+      "mul(X=rows, Y=matrix) -> (Out=y)\nelementwise_add(X=y, Y=row) -> (Out=z)\n"
+      "relu6(X=z) -> (Out=a)\n"
+      "batch_norm(X=a, Scale=s, Bias=b, Mean=m, Variance=s) -> (Y=n, MeanOut=m2, VarianceOut=v2,\n"
+      "  SavedMean=sm, SavedVariance=sv) {is_test=true}\n"
+      "fake_quantize_moving_average_abs_max(X=n, InScale=one) -> (Out=q, OutScale=one)"
+      " {is_test=true}\n"
+      "fake_dequantize_max_abs(X=q, Scale=one) -> (Out=out) {max_range=127.0}\n"));
+  Scope scope;
+  scope.Set("rows", Drawn({4, 7}, 1));
+  scope.Set("matrix", Drawn({7, 1}, 2));
+  scope.Set("row", Tensor::FromValues<float>({1}, {std::numeric_limits<float>::quiet_NaN()}));
+  scope.Set("one", Tensor::FromValues<float>({1}, {1}));
+  scope.Set("s", Tensor::FromValues<float>({1}, {1}));
+  scope.Set("b", Tensor::FromValues<float>({1}, {0.75f}));
+  scope.Set("m", Tensor::FromValues<float>({1}, {0}));
+  const auto executor = Executor::Create(program, &scope);
+  ASSERT_TRUE(executor.ok()) << executor.status();
+  const auto folded = (*executor)->Run({}, {"out"}, 0);
+  const auto held = (*executor)->Run({}, {"out", "a"}, 0);
+  ASSERT_TRUE(folded.ok() && held.ok()) << folded.status() << held.status();
+  EXPECT_EQ((*folded)[0].data<float>()[0], 95.0f / 127.0f);
+  EXPECT_EQ((*held)[0].data<float>()[0], 0);
+}
 
 // A kernel does no work that the op would refuse to do.
 TEST(Epilogue, IsRefusedAsItsOpIs) {

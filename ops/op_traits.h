@@ -91,9 +91,9 @@ struct SumTrait {
 struct StageTrait {
   struct Stages {
     Epilogue epilogue;
-    // The stages give a finite value where the op gives NaN, or a 0 of the other sign. Codes have
-    // neither NaN nor -0, so the stages replace the op where its result becomes codes
-    // (value_flow.h), and nowhere else.
+    // The stages give a finite value where the op gives NaN, or a 0 of the other sign. So they
+    // replace the op only where its result becomes codes (value_flow.h), which have neither: at
+    // once, or after a folded batch norm, which gives NaN another code (docs/numerics.md).
     bool in_codes_alone = false;
   };
   std::string input;

@@ -14,8 +14,8 @@ namespace fixpoint {
 // Out, and computes none: reshape, transpose, concat, split, slice, maxima.
 bool MovesValues(const Op& op, Era era);
 
-// Whether such an op gives each element of one input once, in another order or shape, as far as the
-// program declares it.
+// Whether such an op gives each element of one input once, in another order or shape. It may repeat
+// or drop some where the program does not declare all sizes.
 bool ReordersValues(const Op& op, Era era);
 
 // Whether whoever runs the program needs a value, apart from the ops that read it.

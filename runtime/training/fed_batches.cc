@@ -61,7 +61,8 @@ absl::StatusOr<std::vector<int64_t>> DimsOf(const Variable* variable, const Samp
     return dims;
   }
   if (MayBeEqual(dims, field.dims)) return field.dims;
-  // Exporters declare the extents of an example, but programs run with others.
+  // Exporters declare the extents of an example, but programs run with others, unless PaddlePaddle
+  // would refuse what is fed.
   const bool is_example = tensor->dims(0) >= 0 && !variable->desc()->need_check_feed() &&
                           field.name != ImageSamples::kImagesField &&
                           dims.size() == field.dims.size();

@@ -26,10 +26,11 @@ class FedBatches {
   // ImageSamples, to the variables of images and of labels that `variables` names, if it does. One
   // for which there is no variable is not fed. Samples get the extents that the program declares,
   // if it declares them all; where it declares that of the batch too, as exporters do of an
-  // example, a field that is not images may have others, as many of them. Integers become INT64
-  // where the program declares that, and as labels. `set` outlives the batches. Errors: those of
-  // Batcher::Create; kInvalidArgument, with the place of the field: a field has other extents or
-  // another type than the program declares; a field is not fed, while none is fed to a variable.
+  // example, and not need_check_feed, a field that is not images may have others, as many of them.
+  // Integers become INT64 where the program declares that, and as labels. `set` outlives the
+  // batches. Errors: those of Batcher::Create; kInvalidArgument, with the place of the field: a
+  // field has other extents or another type than the program declares; a field is not fed, while
+  // none is fed to a variable.
   static absl::StatusOr<FedBatches> Create(const Program& program, const SampleSet* set,
                                            const NetworkVariables& variables,
                                            const BatchOptions& options);

@@ -24,7 +24,7 @@ DEFINE_bool(fold_batch_norm, false, "Fold batch norms into the weights before th
 DEFINE_bool(equalize, false, "Give weights of layers that follow each other equal ranges.");
 DEFINE_bool(smooth, false, "Move large channels of activations into the weights that read them.");
 DEFINE_bool(correct_biases, false,
-            "Take what quantizing moves the mean of a channel by off its bias.");
+            "Subtract from each bias by how much quantizing moves the mean of its channel.");
 DEFINE_string(rounding, "nearest",
               "How weights are rounded: nearest, or learned, layer by layer on the samples.");
 DEFINE_string(metric, "",
@@ -35,12 +35,12 @@ DEFINE_string(eval_data, "",
               "else the same samples.");
 
 DEFINE_bool(times, true,
-            "Report how long a run is expected to take, for which kernels are measured. With "
-            "--notimes the same run writes the same bytes on any machine.");
+            "Measure kernels and report how long a run is expected to take; without it, as with "
+            "--notimes, the same run writes the same bytes on any machine.");
 DEFINE_bool(json, false, "Print the report as JSON.");
 DEFINE_double(
     max_drop, 0,
-    "By how much --metric may be worse than in float, in its own units (accuracy: percent): "
+    "By how much --metric may be worse than in float, in its own units (accuracy: points): "
     "layers get more bits, or stay in float, until it is not.");
 DEFINE_string(budget, "",
               "What the result may take, in bytes of parameters or expected time of a run: 4MB, "
@@ -107,6 +107,9 @@ absl::StatusOr<ExitCode> Run(const CommandLine& line) {
   command.json = FLAGS_json;
   command.metric = FLAGS_metric;
   if (!FLAGS_eval_data.empty()) {
+    if (FLAGS_metric.empty()) {
+      return UsageError("--eval_data is what to measure on; say what to measure: --metric=NAME");
+    }
     ASSIGN_OR_RETURN(command.eval_data, DataOfFlag("eval_data", FLAGS_eval_data));
   }
   RETURN_IF_ERROR(ReadBound(line, &command));

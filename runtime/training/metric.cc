@@ -18,9 +18,10 @@ namespace {
 
 constexpr double kPercent = 100;
 
-bool HasLabels(const SampleSet& set) {
-  return std::any_of(set.fields().begin(), set.fields().end(), [](const SampleField& field) {
-    return field.name == ImageSamples::kLabelsField;
+bool HasLabels(const SampleSet& set, const NetworkVariables& variables) {
+  return std::any_of(set.fields().begin(), set.fields().end(), [&](const SampleField& field) {
+    return field.name == ImageSamples::kLabelsField ||
+           (!variables.labels.empty() && field.name == variables.labels);
   });
 }
 
@@ -42,10 +43,11 @@ absl::Status Metric::CheckIsThere(const Program& program, const NetworkVariables
             "the metric accuracy: which variable holds the scores of the classes is not known; "
             "want --scores=NAME");
       }
-      if (HasLabels(set)) return absl::OkStatus();
-      return absl::InvalidArgumentError(
+      if (HasLabels(set, variables)) return absl::OkStatus();
+      return absl::InvalidArgumentError(absl::StrCat(
           "the metric accuracy: the samples have no labels; want them in an array of integers, "
-          "\"labels\"");
+          "\"labels\"",
+          variables.labels.empty() ? "" : absl::StrCat(" or \"", variables.labels, "\"")));
     case Kind::kLoss:
       if (!variables.loss.empty()) return absl::OkStatus();
       return absl::InvalidArgumentError(

@@ -127,10 +127,11 @@ FoundPlan PlanSearch::PlanOf(const FoundLevels& found) const {
   space.layers = plan.layers;
   space.levels = layers_.levels();
   for (size_t i = 0; i < found.levels.size(); ++i) {
-    if (const auto noise = measurements_.Find(kNoise, space.Alone(static_cast<int>(i), 0))) {
-      plan.noise.push_back({layers_.layers()[i].output, noise->value});
+    if (found.levels[i] == 0) {
+      const auto noise = measurements_.Find(kNoise, space.Alone(static_cast<int>(i), 0));
+      if (noise) plan.noise.push_back({layers_.layers()[i].output, noise->value});
+      continue;
     }
-    if (found.levels[i] == 0) continue;
     plan.raised.push_back({layers_.layers()[i].output, layers_.NameOf(found.levels[i]),
                            found.levels[i] == layers_.levels() - 1});
   }

@@ -78,7 +78,11 @@ struct ValueRow {
 };
 
 constexpr ValueRow kOfValues[] = {
-    {"clipped", [](const Value& value) { return IsCoded(value) && value.clipped() > kMuchClipped; },
+    // Weights are clipped only where a rule asks for it.
+    {"clipped",
+     [](const Value& value) {
+       return IsCoded(value) && !IsWeight(value) && value.clipped() > kMuchClipped;
+     },
      [](const Value& value) {
        return absl::StrCat("Its range clips ", Percent(value.clipped()),
                            " of the values. A wider one may lose less: range_rule: MIN_MAX, or "

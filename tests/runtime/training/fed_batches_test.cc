@@ -21,6 +21,7 @@
 #include "runtime/tensor.h"
 #include "runtime/training/batch_runner.h"
 #include "runtime/training/evaluator.h"
+#include "runtime/training/metric.h"
 #include "runtime/training/network_variables.h"
 #include "tests/testing/parsed_program.h"
 
@@ -126,6 +127,21 @@ TEST(FedBatches, LabelsAreWideWhateverTheProgramDeclares) {
   EXPECT_EQ(batches->FeedsOf(batch)[1].value->dtype(), VarType::INT32);
   EXPECT_EQ(batches->LabelsOf(batch)->dtype(), VarType::INT64);
   EXPECT_EQ(batches->LabelsOf(batch)->dims(), std::vector<int64_t>({1, 1}));
+}
+
+TEST(FedBatches, AnAccuracyIsOfTheArrayThatIsFedAsLabelsToo) {
+  const Program program = ParsedProgram(kTwoInputs);
+  const ArraySamples samples =
+      ArraySamples::Create("arrays", {Array<float>("a", {4, 3}), Array<int64_t>("ids", {4})})
+          .value();
+  const Metric accuracy = Metric::OfName("accuracy");
+  NetworkVariables variables;
+  variables.scores = "c";
+  EXPECT_EQ(accuracy.CheckIsThere(program, variables, samples).message(),
+            "the metric accuracy: the samples have no labels; want them in an array of integers, "
+            "\"labels\"");
+  variables.labels = "ids";
+  EXPECT_TRUE(accuracy.CheckIsThere(program, variables, samples).ok());
 }
 
 TEST(FedBatches, LabelsAreReadThoughNoVariableTakesThem) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/string_view.h"
 #include "ops/code_ops.h"
 #include "ops/op_schema.h"
 #include "ops/op_traits.h"
@@ -40,6 +41,12 @@ bool HaveAsManyElements(const VarType::TensorDesc& a, const VarType::TensorDesc&
   return elements(a) == elements(b);
 }
 
+bool Reads(const Op& op, absl::string_view slot, const Value& value) {
+  const auto inputs = op.Inputs(slot);
+  return std::any_of(inputs.begin(), inputs.end(),
+                     [&value](const Argument* input) { return input->value() == &value; });
+}
+
 const VarType::TensorDesc* TensorOf(const Argument& argument) {
   return argument.variable() != nullptr ? argument.variable()->tensor() : nullptr;
 }
@@ -63,7 +70,11 @@ bool ReordersValues(const Op& op, Era era) {
   return before != nullptr && after != nullptr && HaveAsManyElements(*before, *after);
 }
 
-bool BecomesCodes(const Value& value, Era era, const IsKept& is_kept, const IsReader& also) {
+const Argument* FindMovedTo(const Op& op, Era era) {
+  return MovesValues(op, era) ? op.Output("Out") : nullptr;
+}
+
+bool BecomesCodes(const Value& value, Era era, const IsReader& also) {
   std::vector<const Value*> rest = {&value};
   // An op may read a value several times, and may write several values that are read together.
   absl::flat_hash_set<const Value*> seen = {&value};
@@ -71,7 +82,6 @@ bool BecomesCodes(const Value& value, Era era, const IsKept& is_kept, const IsRe
     if (seen.size() > kMostMoved) return false;
     const Value& next = *rest.back();
     rest.pop_back();
-    if (is_kept != nullptr && is_kept(next)) return false;
     for (const Argument* reader : next.readers()) {
       if (also != nullptr && also(*reader)) continue;
       if (reader->slot_name() == "X" && QuantizesAtGivenRange(reader->op(), era)) continue;
@@ -86,11 +96,17 @@ bool BecomesCodes(const Value& value, Era era, const IsKept& is_kept, const IsRe
   return true;
 }
 
-bool BecomesCodes(const Argument& output, Era era, const IsKept& is_kept) {
-  const Value* const value = output.value();
-  return value != nullptr && value->variable().values().size() == 1 &&
-         !value->variable().persistable() && !value->readers().empty() &&
-         BecomesCodes(*value, era, is_kept);
+bool IsStoredAsCodes(const Value& value, Era era, const OnlyReaderOf& only_reader) {
+  const Value* at = &value;
+  for (size_t moves = 0; at != nullptr && moves < kMostMoved; ++moves) {
+    const Op* const reader = only_reader(*at);
+    if (reader == nullptr) return false;
+    if (QuantizesAtGivenRange(*reader, era)) return Reads(*reader, "X", *at);
+    const Argument* const moved_to = FindMovedTo(*reader, era);
+    if (moved_to == nullptr || !Reads(*reader, TraitsOf(*reader).moved, *at)) return false;
+    at = moved_to->value();
+  }
+  return false;
 }
 
 }  // namespace fixpoint

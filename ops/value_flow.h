@@ -18,20 +18,21 @@ bool MovesValues(const Op& op, Era era);
 // or drop some where the program does not declare all sizes.
 bool ReordersValues(const Op& op, Era era);
 
-// Whether whoever runs the program needs a value, apart from the ops that read it.
-using IsKept = std::function<bool(const Value& value)>;
+// The one output in which an op that moves values has all that it moves; null where there is none,
+// or more than one.
+const Argument* FindMovedTo(const Op& op, Era era);
 
 // Whether nothing but ops that quantize with a given range read a value, directly or after ops that
-// only move it, and none of those values is kept; without `is_kept` only the program's ops count as
-// readers. A NaN gets the code of 0 there. False where more moves follow than are looked at.
+// only move it. A NaN gets the code of 0 there. False where more moves follow than are looked at.
 // `also`: what else may read it.
 using IsReader = std::function<bool(const Argument& reader)>;
-bool BecomesCodes(const Value& value, Era era, const IsKept& is_kept = nullptr,
-                  const IsReader& also = nullptr);
+bool BecomesCodes(const Value& value, Era era, const IsReader& also = nullptr);
 
-// The same for an output of an op; false if its variable is written more than once or kept from run
-// to run.
-bool BecomesCodes(const Argument& output, Era era, const IsKept& is_kept = nullptr);
+// The same where each value on the way has one reader, and each op that moves it one output, so
+// that one step to codes can go ahead of all of them and nothing is stored as floats.
+// `only_reader`: the op that alone reads a value; null where there is none, or more than one.
+using OnlyReaderOf = std::function<const Op*(const Value& value)>;
+bool IsStoredAsCodes(const Value& value, Era era, const OnlyReaderOf& only_reader);
 
 }  // namespace fixpoint
 

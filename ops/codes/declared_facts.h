@@ -16,7 +16,6 @@ class DeclaredFacts : public RunFacts {
 
   Era era() const override { return era_; }
   std::optional<KnownType> TypeOf(const Value& value) const override;
-  bool IsKept(const Value& /*value*/) const override { return false; }
   // In the block of the op that writes it, and to a variable that holds nothing else.
   const Op* OnlyReader(const Value& value) const override;
   bool HasBegunTest(const Op& /*op*/) const override { return false; }

@@ -116,33 +116,25 @@ std::optional<IntegerReason> WhyNotNormalized(const Op& op, const ProductResult&
   return std::nullopt;
 }
 
-// Whether two steps to codes read a value, so that it is stored as floats. REQUIRES: nothing but
-// such steps and ops that move values reads it.
-bool IsQuantizedTwice(const Value& value, Era era) {
-  const auto readers = value.readers();
-  return std::count_if(readers.begin(), readers.end(), [era](const Argument* reader) {
-           return !MovesValues(reader->op(), era);
-         }) > 1;
-}
-
 bool Normalizes(const Op& op) {
   const std::optional<StageTrait>& stage = TraitsOf(op).stage;
   return stage && stage->normalizes;
 }
 
-// Whether nothing but codes is made of what an op gives: at once, or after a batch norm that alone
-// reads it and is folded too.
+// Whether what an op gives is stored as codes: at once, or after a batch norm that alone reads it
+// and is folded too.
 bool EndsInCodes(const Argument& output, const ProductResult& result, const RunFacts& facts) {
-  const Argument* end = &output;
-  const Op* const reader = output.value() != nullptr ? facts.OnlyReader(*output.value()) : nullptr;
+  if (output.value() == nullptr) return false;
+  const Value* end = output.value();
+  const Op* const reader = facts.OnlyReader(*end);
   if (reader != nullptr && Normalizes(*reader)) {
-    const FoldOrReason norm =
-        DecideFold(*reader, {output.value(), result.dims, result.channel_axis}, facts);
+    const FoldOrReason norm = DecideFold(*reader, {end, result.dims, result.channel_axis}, facts);
     if (!std::holds_alternative<FoldedOp>(norm)) return false;
-    end = std::get<FoldedOp>(norm).output;
+    end = std::get<FoldedOp>(norm).output->value();
   }
-  const auto is_kept = [&facts](const Value& value) { return facts.IsKept(value); };
-  return BecomesCodes(*end, facts.era(), is_kept) && !IsQuantizedTwice(*end->value(), facts.era());
+  return end != nullptr && IsStoredAsCodes(*end, facts.era(), [&facts](const Value& value) {
+           return facts.OnlyReader(value);
+         });
 }
 
 FoldOrReason DecideStage(const Op& op, const ProductResult& result, const RunFacts& facts) {

@@ -41,10 +41,8 @@ class RunFacts {
   virtual Era era() const = 0;
   // Nothing where it is not known.
   virtual std::optional<KnownType> TypeOf(const Value& value) const = 0;
-  // Whether the caller of the run fetches the value, or finds it in the scope afterwards.
-  virtual bool IsKept(const Value& value) const = 0;
-  // The only op that reads the elements of a value, which is not kept; null where there is none, or
-  // more than one.
+  // The only op that reads the elements of a value, which the caller of the run neither fetches nor
+  // finds in the scope afterwards; null where there is none, or more than one.
   virtual const Op* OnlyReader(const Value& value) const = 0;
   // Whether the op is in test mode, whatever its attribute says.
   virtual bool HasBegunTest(const Op& op) const = 0;

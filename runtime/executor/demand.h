@@ -25,9 +25,8 @@ class Demand {
   bool IsLive(const Op& op) const { return live_.contains(&op); }
   // Whether the value is kept, or an op that runs reads it.
   bool IsNeeded(const Value& value) const { return needed_.contains(&value); }
-  // Whether the value itself is wanted, whatever reads it.
-  bool IsKept(const Value& value) const { return kept_.contains(&value); }
-  // The only op that runs and reads the value's elements; null if there are more or it is kept.
+  // The only op that runs and reads the value's elements; null if there are more, or the
+  // value itself is wanted.
   const Op* OnlyReader(const Value& value) const;
   // The ops of the block that run and read the value's elements, themselves or in blocks that they
   // run; once for each argument.

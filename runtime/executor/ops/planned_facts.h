@@ -29,7 +29,6 @@ class PlannedFacts final : public RunFacts {
   // Nothing of what is computed after the op: so a sum of two results is folded into the later
   // product (ProductOfSum).
   std::optional<KnownType> TypeOf(const Value& value) const override;
-  bool IsKept(const Value& value) const override { return op_.demand().IsKept(value); }
   const Op* OnlyReader(const Value& value) const override { return op_.demand().OnlyReader(value); }
   bool HasBegunTest(const Op& op) const override;
   // Without a stage, because ranges are known when the plan runs.

@@ -156,6 +156,25 @@ TEST(FoldedOps, ClipIsOneWhereItsResultBecomesCodes) {
             "relu6 clip -> z\nquantize_linear: not_after_product\n");
 }
 
+// A concat that reads the result once hands the codes on; what is read twice, or handed on in
+// parts, is stored as floats, with their NaNs and signs of zeros.
+TEST(FoldedOps, ClipIsOneWhereItsResultIsMovedToOnePlace) {
+  const std::string coded = R"(
+      var s f32[1] persistable
+      var zero i8[1] persistable
+      var c f32[-1,16,6,6]
+      var o f32[-1,8,6,6]
+      quantize_linear(X=c, Scale=s, ZeroPoint=zero) -> (Y=q) {bit_length=8, is_test=true})";
+  const std::string clip = "leaky_relu(X=y) -> (Out=z) {alpha=0.0}\n";
+  EXPECT_EQ(FoldsIn(absl::StrCat(clip, "concat(X=[z, o]) -> (Out=c) {axis=1}", coded)),
+            "leaky_relu relu -> z\nconcat: not_after_product\n");
+  EXPECT_EQ(FoldsIn(absl::StrCat(clip, "concat(X=[z, z]) -> (Out=c) {axis=1}", coded)),
+            "leaky_relu: keeps_nan\n");
+  EXPECT_EQ(FoldsIn(absl::StrCat(clip, "split(X=z) -> (Out=[c, d]) {axis=1, num=2}", coded, R"(
+      quantize_linear(X=d, Scale=s, ZeroPoint=zero) -> (Y=q2) {bit_length=8, is_test=true})")),
+            "leaky_relu: keeps_nan\n");
+}
+
 // A batch norm between them reads a number instead of the NaN, and is folded too.
 TEST(FoldedOps, ClipIsOneBeforeANormWhoseResultBecomesCodes) {
   const std::string normed =

@@ -103,8 +103,7 @@ absl::StatusOr<IntegerReason> LowerMove(const Op& op, Lowering& lowering) {
     const auto is_function = [&lowering](const Argument& reader) {
       return lowering.IsInForm(reader.op()) && IsTableOfCodes(reader.op(), lowering);
     };
-    if (!TraitsOf(op).copies &&
-        !BecomesCodes(*output->value(), lowering.era(), /*is_kept=*/nullptr, is_function)) {
+    if (!TraitsOf(op).copies && !BecomesCodes(*output->value(), lowering.era(), is_function)) {
       return IntegerReason::kNotQuantized;
     }
   }

@@ -142,8 +142,8 @@ const Op* FindMove(const Argument& input, const Lowering& lowering) {
   if (op == nullptr || DeclaredFacts(lowering.era()).OnlyReader(*value) != &input.op()) {
     return nullptr;
   }
-  const bool moves = MovesValues(*op, lowering.era()) && lowering.IsInForm(*op);
-  return moves && op->Output("Out") == value->written_by() ? op : nullptr;
+  const bool moves = FindMovedTo(*op, lowering.era()) == value->written_by();
+  return moves && lowering.IsInForm(*op) ? op : nullptr;
 }
 
 // Whether what an input reads can be stored as codes by the products and tables that make it.

@@ -3,11 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
-#include <utility>
-#include <vector>
 
-#include "absl/container/flat_hash_set.h"
 #include "ops/dims.h"
 #include "ops/infer.h"
 #include "ops/op_schema.h"
@@ -17,11 +13,8 @@
 namespace fixpoint {
 namespace {
 
-// How many ops a dimension is followed back over: many more than a residual block has.
-constexpr size_t kMostPassed = 1024;
-
-// An axis of a value.
-using Axis = std::pair<const Value*, int>;
+// How many ops are followed back: many more than a residual block has.
+constexpr size_t kMostPassed = 512;
 
 const VarType::TensorDesc* TensorOf(const Argument& argument) {
   return argument.variable() != nullptr ? argument.variable()->tensor() : nullptr;
@@ -37,7 +30,7 @@ const VarType::TensorDesc* FloatsOf(const Argument* argument) {
 // dims of one input are others.
 class Probe {
  public:
-  Probe(const Argument& output, Era era) : op_(output.op()), era_(era), desc_(op_.desc()) {
+  Probe(const Argument& output, Era era) : op_(output.op()), era_(era) {
     schema_ = FindOpSchema(op_.type());
     for (const Argument* input : op_.inputs()) {
       const Variable* const variable = input->variable();
@@ -47,43 +40,52 @@ class Probe {
     output_ = std::find(outputs.begin(), outputs.end(), &output) - outputs.begin();
   }
 
-  // The size of an axis; nothing where it is not known.
-  std::optional<int64_t> SizeWith(size_t input, const Dims& dims, int axis) const {
+  std::optional<Dims> DimsWith(size_t input, const Dims& dims) const {
     if (schema_ == nullptr) return std::nullopt;
     VarDesc given = *declared_[input];
     VarType::TensorDesc& tensor = *given.mutable_type()->mutable_lod_tensor()->mutable_tensor();
     tensor.mutable_dims()->Assign(dims.begin(), dims.end());
     std::vector<const VarDesc*> inputs = declared_;
     inputs[input] = &given;
-    InferContext context(desc_, *schema_, era_, inputs);
+    InferContext context(op_.desc(), *schema_, era_, inputs);
     if (!Infer(context).ok()) return std::nullopt;
-    const std::optional<Dims>& inferred = context.outputs()[output_].dims;
-    if (!inferred || axis >= static_cast<int>(inferred->size())) return std::nullopt;
-    return (*inferred)[axis];
+    return context.outputs()[output_].dims;
   }
 
  private:
   const Op& op_;
   const Era era_;
-  const OpDesc desc_;
   const OpSchema* schema_;
   std::vector<const VarDesc*> declared_;
   size_t output_;
 };
 
-// The unknown dimension of an input that an op passes on to a dimension of its output, whatever it
-// is; nothing if there is none. One that is passed on is found in the output: where the unknown
-// ones are large and different, and where all are 1.
-std::optional<Axis> SourceOf(const Axis& dimension, Era era) {
+// What no op of the block writes comes first.
+bool IsWrittenBefore(const Value& a, const Value& b, const Block& block) {
+  const auto is_of_block = [&block](const Value& value) {
+    return value.op() != nullptr && &value.op()->block() == &block;
+  };
+  if (!is_of_block(a) || !is_of_block(b)) return is_of_block(b);
+  return a.op()->IsBefore(*b.op());
+}
+
+}  // namespace
+
+// What is passed on is found in the output: where the unknown dimensions of an input are large and
+// different, and where all are 1.
+std::vector<std::optional<EqualShapes::Axis>> EqualShapes::FindSources(const Value& value) const {
   constexpr int64_t kLarge = 1048583;  // a prime
-  const auto& [value, axis] = dimension;
-  const Argument* const output = value->written_by();
-  if (output == nullptr || value->origin() != Value::Origin::kWrite) return std::nullopt;
-  const Probe probe(*output, era);
+  std::vector<std::optional<Axis>> sources;
+  const Argument* const output = value.written_by();
+  if (output == nullptr || value.origin() != Value::Origin::kWrite) return sources;
+  const Probe probe(*output, era_);
   const auto inputs = output->op().inputs();
   for (size_t i = 0; i < inputs.size(); ++i) {
     const VarType::TensorDesc* const tensor = TensorOf(*inputs[i]);
-    if (tensor == nullptr || !inputs[i]->variable()->is_dense_tensor()) continue;
+    if (tensor == nullptr || inputs[i]->value() == nullptr ||
+        !inputs[i]->variable()->is_dense_tensor()) {
+      continue;
+    }
     Dims large(tensor->dims().begin(), tensor->dims().end());
     Dims ones = large;
     for (size_t j = 0; j < large.size(); ++j) {
@@ -92,38 +94,44 @@ std::optional<Axis> SourceOf(const Axis& dimension, Era era) {
       ones[j] = 1;
     }
     if (large == ones) continue;
-    const std::optional<int64_t> size = probe.SizeWith(i, large, axis);
-    if (!size || *size < kLarge || probe.SizeWith(i, ones, axis) != 1) continue;
-    const auto source = std::find(large.begin(), large.end(), *size);
-    if (source == large.end()) continue;
-    return Axis{inputs[i]->value(), static_cast<int>(source - large.begin())};
-  }
-  return std::nullopt;
-}
-
-// An unknown dimension, and those from which ops passed it on, the last one first.
-std::vector<Axis> SourcesOf(Axis dimension, Era era) {
-  std::vector<Axis> sources = {dimension};
-  while (sources.size() < kMostPassed && sources.back().first != nullptr) {
-    const std::optional<Axis> source = SourceOf(sources.back(), era);
-    if (!source) break;
-    sources.push_back(*source);
+    const std::optional<Dims> of_large = probe.DimsWith(i, large);
+    const std::optional<Dims> of_ones = probe.DimsWith(i, ones);
+    if (!of_large || !of_ones) continue;
+    const size_t rank = std::min(of_large->size(), of_ones->size());
+    if (sources.size() < rank) sources.resize(rank);
+    for (size_t axis = 0; axis < rank; ++axis) {
+      if (sources[axis] || (*of_large)[axis] < kLarge || (*of_ones)[axis] != 1) continue;
+      const auto source = std::find(large.begin(), large.end(), (*of_large)[axis]);
+      if (source == large.end()) continue;
+      sources[axis] = Axis{inputs[i]->value(), static_cast<int>(source - large.begin())};
+    }
   }
   return sources;
 }
 
-bool HaveOneSource(const Axis& x, const Axis& y, Era era) {
-  const std::vector<Axis> of_x = SourcesOf(x, era);
-  const absl::flat_hash_set<Axis> known(of_x.begin(), of_x.end());
-  const std::vector<Axis> of_y = SourcesOf(y, era);
-  return std::any_of(of_y.begin(), of_y.end(), [&known](const Axis& source) {
-    return source.first != nullptr && known.contains(source);
-  });
+std::optional<EqualShapes::Axis> EqualShapes::SourceOf(const Axis& dimension) {
+  const auto [found, is_new] = sources_.try_emplace(dimension.first);
+  if (is_new) found->second = FindSources(*dimension.first);
+  const auto axis = static_cast<size_t>(dimension.second);
+  return axis < found->second.size() ? found->second[axis] : std::nullopt;
 }
 
-}  // namespace
+// The one that is written later is followed back, so that no ops are visited but those between the
+// sum and what both come from, however deep the program is.
+bool EqualShapes::HaveOneSource(const Axis& x, const Axis& y, const Block& block) {
+  Axis earlier = x;
+  Axis later = y;
+  for (size_t passed = 0; passed < kMostPassed; ++passed) {
+    if (earlier == later) return true;
+    if (IsWrittenBefore(*later.first, *earlier.first, block)) std::swap(earlier, later);
+    const std::optional<Axis> source = SourceOf(later);
+    if (!source) return false;
+    later = *source;
+  }
+  return false;
+}
 
-bool HaveEqualShapes(const Op& op, Era era) {
+bool EqualShapes::OfSum(const Op& op) {
   const std::optional<SumTrait>& sum = TraitsOf(op).sum;
   if (!sum) return false;
   const Argument* const x = op.Input(sum->x);
@@ -136,10 +144,15 @@ bool HaveEqualShapes(const Op& op, Era era) {
     return false;
   }
   for (int i = 1; i < x_floats->dims_size(); ++i) {
-    if (x_floats->dims(i) < 0 && !HaveOneSource({x->value(), i}, {y->value(), i}, era))
+    if (x_floats->dims(i) >= 0) continue;
+    if (x->value() == nullptr || y->value() == nullptr ||
+        !HaveOneSource({x->value(), i}, {y->value(), i}, op.block())) {
       return false;
+    }
   }
   return true;
 }
+
+bool HaveEqualShapes(const Op& op, Era era) { return EqualShapes(era).OfSum(op); }
 
 }  // namespace fixpoint

@@ -4,7 +4,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/codes/folded_ops.h"
-#include "ops/equal_shapes.h"
 #include "ops/op_form.h"
 #include "ops/op_traits.h"
 #include "proto/program/op.h"
@@ -48,7 +47,7 @@ const Argument* Shortcuts::Find(const Op& sum, std::string& detail) {
   const SumTrait& trait = *TraitsOf(sum).sum;
   const Argument* const x = sum.Input(trait.x);
   const Argument* const y = sum.Input(trait.y);
-  if (!HaveEqualShapes(sum, facts_.era())) {
+  if (!equal_shapes_.OfSum(sum)) {
     detail = "X and Y are not known to be of one shape";
     return nullptr;
   }

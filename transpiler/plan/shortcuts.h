@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/container/flat_hash_set.h"
+#include "ops/equal_shapes.h"
 #include "ops/era.h"
 #include "ops/op_types.h"
 #include "proto/program/program_fwd.h"
@@ -17,9 +18,9 @@ namespace fixpoint {
 
 class Shortcuts {
  public:
-  // REQUIRES: both outlive the object.
+  // REQUIRES: both outlive the object, and the program is not edited meanwhile.
   Shortcuts(Era era, OpTypes* types, Eligibility* eligibility)
-      : facts_(era, types), eligibility_(*eligibility) {}
+      : facts_(era, types), equal_shapes_(era), eligibility_(*eligibility) {}
 
   // Declares that an activation and a weight of an op are quantized.
   void AddProduct(const Op& op) { products_.insert(&op); }
@@ -38,6 +39,7 @@ class Shortcuts {
   const Argument* InputOf(const Op& op);
 
   const ForwardFacts facts_;
+  EqualShapes equal_shapes_;
   Eligibility& eligibility_;
   absl::flat_hash_set<const Op*> products_;
 };

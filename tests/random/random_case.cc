@@ -205,11 +205,11 @@ void CaseMaker::Persist(const std::string& input) {
 
 Dims CaseMaker::OutputDims(const std::string& op,
                            const std::vector<std::pair<std::string, Dims>>& others) const {
-  std::string text = case_.declarations;
+  std::string text;
   for (const auto& [name, dims] : others) {
     absl::StrAppend(&text, "var ", name, " f32", DimsList(dims), "\n");
   }
-  absl::StrAppend(&text, op, "\n");
+  absl::StrAppend(&text, case_.declarations, op, "\n");  // the first declaration counts
   const absl::StatusOr<ProgramDesc> desc = ParseProgramText(text, "op.txt");
   CHECK(desc.ok()) << desc.status() << "\n" << text;
   const BlockDesc& block = desc->blocks(0);

@@ -61,9 +61,16 @@ class Writer {
     }
     fed.declared = fed.dims;
     if (!c_.OneIn(3)) fed.declared[0] = -1;
+    if (c_.OneIn(3)) LeaveSizeOpen(&fed);
     c_.Declare(fed.name, " f32", DimsList(fed.declared), " need_check_feed stop_gradient");
     values_.push_back(fed);
     return fed;
+  }
+
+  // Images of any size, or sequences of any length.
+  static void LeaveSizeOpen(Value* fed) {
+    if (fed->rank() == 4) fed->declared[2] = fed->declared[3] = -1;
+    if (fed->rank() == 3) fed->declared[1] = -1;
   }
 
   // The last value in half of the cases.

@@ -228,7 +228,9 @@ absl::StatusOr<std::vector<std::string>> CompareRunsOfLowered(NetworkForms& form
 }
 
 absl::StatusOr<std::vector<std::string>> CompareRunsOfInterpreter(NetworkForms& forms,
-                                                                  const Tensor& images) {
+                                                                  const Tensor& images,
+                                                                  Fetching fetching) {
+  const bool in_one_run = fetching == Fetching::kAllInOneRun;
   const std::vector<Feed> feeds = {{forms.image, &images}};
   std::vector<std::string> differences;
   const auto compare_with_executor = [&](const std::string& form, const Program& program,
@@ -238,7 +240,7 @@ absl::StatusOr<std::vector<std::string>> CompareRunsOfInterpreter(NetworkForms& 
     ASSIGN_OR_RETURN(auto given, reference::Interpreter::Create(op_by_op.program, scope));
     ASSIGN_OR_RETURN(const Comparison compared,
                      Compare({&op_by_op.program, &given, scope, true, op_by_op.given},
-                             {&program, executor.get(), scope}, feeds));
+                             {&program, executor.get(), scope, in_one_run}, feeds));
     const std::set<std::string> exact = WrittenExactly(program);
     AppendDifferences(absl::StrCat(form, " on the interpreter"), "executor", compared,
                       {&exact, /*ties=*/true, /*signs_of_zeros=*/false}, &differences);

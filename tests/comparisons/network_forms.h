@@ -71,9 +71,11 @@ absl::StatusOr<std::vector<std::string>> CompareRunsOfLowered(NetworkForms& form
 // What interpreters compute otherwise of the simulated and of the portable program: the one than
 // the other, in all variables; and each than the executor, given what that computes, in what
 // rounding does not reach: codes, and what is moved or compared. The code of a small negative
-// number is -0 where codes are held as floats; signs of zeros do not count.
-absl::StatusOr<std::vector<std::string>> CompareRunsOfInterpreter(NetworkForms& forms,
-                                                                  const Tensor& images);
+// number is -0 where codes are held as floats; signs of zeros do not count. An int32 bias is added
+// in float to a product that is fetched, and what follows is rounded otherwise than in a run that
+// does not fetch the product; so ops of programs with such biases are given what one run fetches.
+absl::StatusOr<std::vector<std::string>> CompareRunsOfInterpreter(
+    NetworkForms& forms, const Tensor& images, Fetching fetching = Fetching::kOneByOne);
 
 // What is fetched otherwise where nothing but the forms' fetches is, and parameters do not change,
 // than from the simulation, and whether as many multiplications and additions are of codes: not of

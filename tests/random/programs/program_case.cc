@@ -159,7 +159,8 @@ bool MultipliesFloats(const Program& lowered) {
   });
 }
 
-absl::StatusOr<std::vector<std::string>> DifferencesOf(NetworkForms& forms, const Tensor& images) {
+absl::StatusOr<std::vector<std::string>> DifferencesOf(NetworkForms& forms, const Tensor& images,
+                                                       Fetching interpreted_with) {
   ASSIGN_OR_RETURN(const FormsComparison compared, CompareForms(forms, images));
   std::vector<std::string> differences = compared.differences;
   if (MultipliesFloats(forms.lowered.program)) {
@@ -170,7 +171,7 @@ absl::StatusOr<std::vector<std::string>> DifferencesOf(NetworkForms& forms, cons
                       differences.end());
   }
   ASSIGN_OR_RETURN(const std::vector<std::string> interpreted,
-                   CompareRunsOfInterpreter(forms, images));
+                   CompareRunsOfInterpreter(forms, images, interpreted_with));
   differences.insert(differences.end(), interpreted.begin(), interpreted.end());
   ASSIGN_OR_RETURN(const std::vector<std::string> deployed, CompareDeployedForms(forms, images));
   differences.insert(differences.end(), deployed.begin(), deployed.end());
@@ -276,7 +277,9 @@ ComparedProgram CompareProgramForms(const ProgramCase& tried) {
   NetworkForms& forms = *quantized->forms;
   compared.coverage = CoverageOf(tried.forward, quantized->plan, forms.lowered);
   const Tensor images = Inputs(tried, /*step=*/1000);
-  const auto differences = DifferencesOf(forms, images);
+  const bool adds_int32 = tried.configuration.target.bias() == Target::INT32;
+  const auto differences =
+      DifferencesOf(forms, images, adds_int32 ? Fetching::kAllInOneRun : Fetching::kOneByOne);
   if (!differences.ok() || !differences->empty()) {
     compared.outcome = ProgramOutcome::kDiffers;
     compared.text = differences.ok() ? absl::StrJoin(*differences, "\n")

@@ -288,8 +288,10 @@ constexpr char kEightBits[] =
 TEST(Advice, IsGivenWhereItsConditionHolds) {
   const std::string value = kEightBits;
   EXPECT_THAT(AdviceOn(value + "signal_to_noise: 45 min: -1 max: 1 low: -1 high: 1"), IsEmpty());
-  EXPECT_THAT(AdviceOn(value + "clipped: 0.01"), ElementsAre("clipped"));
-  EXPECT_THAT(AdviceOn(value + "clipped: 0.0001"), IsEmpty());
+  const std::string activation = value + "role: ACTIVATION ";
+  EXPECT_THAT(AdviceOn(activation + "clipped: 0.01"), ElementsAre("clipped"));
+  EXPECT_THAT(AdviceOn(activation + "clipped: 0.0001"), IsEmpty());
+  EXPECT_THAT(AdviceOn(value + "role: WEIGHT clipped: 0.01"), IsEmpty());
   const std::string outliers =
       "min: -1 max: 1 low: -1 high: 1 "
       "histogram { edges: [-1, -0.1, 0.1, 1] counts: [0, 99999, 1] } ";

@@ -11,6 +11,7 @@
 #include "proto/base/nearest_name.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/program.h"
+#include "runtime/backend.h"
 #include "runtime/data/image_samples.h"
 
 namespace fixpoint {
@@ -104,9 +105,13 @@ absl::StatusOr<Measured> Metric::MeasureOrWorst(const Program& program, Scope* s
   options.variables.metrics.clear();
   if (is_variable()) options.variables.metrics.push_back(name_);
   ASSIGN_OR_RETURN(Evaluator evaluator, Evaluator::Create(program, scope, &set, options));
-  ASSIGN_OR_RETURN(const Evaluation evaluation, evaluator.Run());
+  const absl::StatusOr<Evaluation> evaluation = evaluator.Run();
+  if (IsNotFinite(evaluation.status())) {
+    return absl::InvalidArgumentError(evaluation.status().message());
+  }
+  RETURN_IF_ERROR(evaluation.status());
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  const std::optional<Measured> measured = MeasuredIn(evaluation);
+  const std::optional<Measured> measured = MeasuredIn(*evaluation);
   if (measured && std::isfinite(measured->value)) return *measured;
   return Measured{less_is_better_ ? kInfinity : -kInfinity};
 }

@@ -45,7 +45,8 @@ class Metric {
   absl::Status CheckIsThere(const Program& program, const NetworkVariables& variables,
                             const SampleSet& set) const;
   // What a program reaches on all samples of a set; infinity, or minus that, for the worst there is
-  // if that is not a finite number. Errors: those of Evaluator.
+  // if that is not a finite number. Errors: those of Evaluator; kInvalidArgument: a sample is not
+  // finite, where the options ask for that.
   absl::StatusOr<Measured> MeasureOrWorst(const Program& program, Scope* scope,
                                           const SampleSet& set, BatchRunOptions options) const;
   // The same. Error (kInvalidArgument): the metric is not finite.

@@ -76,7 +76,8 @@ TEST_F(QuantizeTool, PrintsJson) {
   "output": "out",
   "target": "onednn_int8",
   "notes": \[
-    "only 1 sample: the ranges of others may be larger"
+    "only 1 sample: the ranges of others may be larger",
+    "the metric is of the samples that ranges come from; others tell more [(]--eval_data[)]"
   \],
   "ops": 3,
   "quantized_ops": 2,

@@ -66,6 +66,7 @@ TEST_F(QuantizeWrong, ANaNInTheData) {
   Of(samples, "x").mutable_data<float>()[3 * 72 + 7] = std::nanf("");
   SaveSamples("nan.npz", samples);
   ExpectRefused({"--data=npz:nan.npz"}, 3, "sample 3");
+  ExpectRefused({"--eval_data=npz:nan.npz", "--metric=-mean"}, 3, "nan.npz: sample 3");
 }
 
 TEST_F(QuantizeWrong, OneSample) {

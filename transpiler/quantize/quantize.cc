@@ -144,6 +144,8 @@ class Quantization {
     run.variables = variables_;
     run.backend_options = BackendOptionsOf(options_);
     run.batches.batch_size = options_.batch_size;
+    // Other samples than those that calibrating looks at.
+    run.batches.check_finite = data_.measured != nullptr;
     return run;
   }
 
@@ -360,7 +362,7 @@ class Quantization {
                                network_.profile, network_.lowered.ops, network_.noise,
                                network_.float_cost, portable, network_.lowered_cost}));
     if (network_.found) AddSensitivity(network_.found->noise, &network_.report);
-    NoteUncertainBound();
+    NoteWhatWasMeasured();
     for (const std::string& note : network_.notes) network_.report.add_notes(note);
     if (network_.measured) {
       AddMetric(*options_.metric, *network_.measured, options_.max_drop, &network_.report);
@@ -368,8 +370,12 @@ class Quantization {
     return absl::OkStatus();
   }
 
-  void NoteUncertainBound() {
-    if (!options_.max_drop || !network_.measured) return;
+  void NoteWhatWasMeasured() {
+    if (!network_.measured) return;
+    if (data_.measured == nullptr) {
+      Note({"the metric is of the samples that ranges come from; others tell more (--eval_data)"});
+    }
+    if (!options_.max_drop) return;
     const std::optional<double> error = network_.measured->before.standard_error;
     if (!error || *options_.max_drop >= *error) return;
     Note({absl::StrCat("the bound on the drop of ", options_.metric->name(), ", ",

@@ -278,7 +278,9 @@ void WriteDecisions(const RunView& run, Html* html) {
     if (state == OpState::kIntegers || state == OpState::kQuantized) ++counts.done;
     if (state == OpState::kFloat || state == OpState::kEdge) ++counts.left;
     for (const Why& why : {WhyPlanned(op), WhyLowered(op)}) {
-      if (why.code.empty()) continue;
+      // An op that reads no quantizer of its own can be on integers all the same.
+      const bool is_overruled = state == OpState::kIntegers && !op.quantized();
+      if (why.code.empty() || is_overruled) continue;
       auto& [meaning, count] = reasons[why.code];
       meaning = why.meaning;
       ++count;
@@ -291,7 +293,8 @@ void WriteDecisions(const RunView& run, Html* html) {
          {absl::StrCat(counts.total), absl::StrCat(counts.done), absl::StrCat(counts.left),
           absl::StrCat(counts.total - counts.done - counts.left)}});
   }
-  WriteNamedValues("Ops by type", {"ops", "quantized", "float", "as it was"}, rows,
+  const char* const done = CountQuantizedOps(*run.report).are_lowered ? "on integers" : "quantized";
+  WriteNamedValues("Ops by type", {"ops", done, "float", "as it was"}, rows,
                    /*marks=*/false, html);
   Rows meanings;
   for (const auto& [code, reason] : reasons) {

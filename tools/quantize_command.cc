@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/feeds_and_fetches.h"
@@ -162,7 +163,7 @@ std::string FoundText(const QuantizeCommand& command, const QuantizedNetwork& ne
   };
   const double most = command.budget ? command.budget->most : *command.max_drop;
   absl::StrAppend(&text, found.holds ? "the bound holds: " : "no plan holds the bound; the best: ",
-                  amount(found.reached), " of at most ",
+                  amount(found.reached), found.holds ? " of at most " : "; wanted is at most ",
                   command.budget ? amount(most) : absl::StrCat(most), "; ", found.measurements,
                   " measurements\n");
   return text;
@@ -187,9 +188,9 @@ std::string InterruptedText(const std::string& state) {
              : "interrupted: nothing was written\n";
 }
 
-// What a report says of the command line. Files are named without their folders.
-void Describe(const QuantizeCommand& command, const std::optional<FoundPlan>& found,
-              RunReport* report) {
+// What a report says of the command line and of the search. Files are named without their folders.
+void Describe(const QuantizeCommand& command, QuantizedNetwork* network) {
+  RunReport* const report = &network->report;
   report->set_tool("quantize");
   report->set_program(NameInReport(command.from.program));
   const auto set = [report](const char* name, const std::string& value) {
@@ -207,8 +208,9 @@ void Describe(const QuantizeCommand& command, const std::optional<FoundPlan>& fo
   if (command.weights.correct_biases) set("correct_biases", "yes");
   if (command.max_drop) set("max_drop", absl::StrCat(*command.max_drop));
   if (command.budget) set("budget", CostText(command.budget->of, command.budget->most));
-  if (found && !found->holds) {
-    report->add_notes("No plan holds the bound that was asked for; this is the best one.");
+  const std::string found = FoundText(command, *network);
+  for (absl::string_view line : absl::StrSplit(found, '\n', absl::SkipEmpty())) {
+    report->add_notes(std::string(line));
   }
 }
 
@@ -274,7 +276,7 @@ absl::StatusOr<ExitCode> RunQuantizeCommand(const QuantizeCommand& command) {
     return quantized.status();
   }
   QuantizedNetwork& network = *quantized;
-  Describe(command, network.found, &network.report);
+  Describe(command, &network);
   RETURN_IF_ERROR(WriteQuantizedNetwork(network, command.from.output));
   RemoveQuantizeState(options.state_folder);
   if (!command.json) WriteNotes(command.from.program, network.notes);

@@ -224,6 +224,8 @@ TEST_F(QuantizeSearch, SpendsABudgetOnFloat) {
   EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_THAT(run.out, HasSubstr("kept in float: 3 of 4 layers: conv1.out, conv2.out, logits\n"));
   EXPECT_THAT(run.out, HasSubstr("the bound holds: 9232 bytes of at most 10000 bytes; "));
+  EXPECT_THAT(folder_.Read("out/report.textproto"),
+              HasSubstr("notes: \"kept in float: 3 of 4 layers: conv1.out, conv2.out, logits\"\n"));
 }
 
 TEST_F(QuantizeSearch, SaysWhereNoPlanHoldsTheBoundAndWritesTheBest) {
@@ -232,8 +234,9 @@ TEST_F(QuantizeSearch, SaysWhereNoPlanHoldsTheBoundAndWritesTheBest) {
   EXPECT_THAT(slow.err, HasSubstr(" ms, which is within the budget of 1000.000 ms"));
   const BinaryRun small = Search({"--budget=1KB"});
   EXPECT_EQ(small.exit_code, 1) << small.err;
-  EXPECT_THAT(small.out,
-              HasSubstr("no plan holds the bound; the best: 5660 bytes of at most 1000 bytes; "));
+  EXPECT_THAT(
+      small.out,
+      HasSubstr("no plan holds the bound; the best: 5660 bytes; wanted is at most 1000 bytes; "));
   EXPECT_EQ(FilesOf("out").size(), 9U);
   const BinaryRun json = Search({"--budget=1KB", "--json"});
   EXPECT_EQ(json.exit_code, 1) << json.err;

@@ -136,7 +136,7 @@ constexpr ValueRow kOfValues[] = {
                            absl::StrFormat("%.1f dB", value.signal_to_noise()),
                            ". Training with quantizers ",
                            IsWeight(value) ? "or rounding that is learned (quantize "
-                                             "--rounding=learned) makes"
+                                             "--rounding=learned), where it is not yet, makes"
                                            : "makes",
                            " up for it; so do more bits, 6 dB each.");
      }},

@@ -15,6 +15,8 @@ namespace {
 
 // How many ops are followed back: many more than a residual block has.
 constexpr size_t kMostPassed = 512;
+// How many sums of sums are looked into.
+constexpr int kMostNestedSums = 256;
 
 const VarType::TensorDesc* TensorOf(const Argument& argument) {
   return argument.variable() != nullptr ? argument.variable()->tensor() : nullptr;
@@ -71,13 +73,26 @@ bool IsWrittenBefore(const Value& a, const Value& b, const Block& block) {
 
 }  // namespace
 
-// What is passed on is found in the output: where the unknown dimensions of an input are large and
-// different, and where all are 1.
-std::vector<std::optional<EqualShapes::Axis>> EqualShapes::FindSources(const Value& value) const {
+// A sum of equal shapes passes all dimensions on, as the op on codes does that it is lowered to.
+// What others pass on is found in the output: where the unknown dimensions of an input are large
+// and different, and where all are 1.
+std::vector<std::optional<EqualShapes::Axis>> EqualShapes::FindSources(const Value& value) {
   constexpr int64_t kLarge = 1048583;  // a prime
   std::vector<std::optional<Axis>> sources;
   const Argument* const output = value.written_by();
   if (output == nullptr || value.origin() != Value::Origin::kWrite) return sources;
+  if (nested_sums_ < kMostNestedSums && TraitsOf(output->op()).sum) {
+    ++nested_sums_;
+    const bool are_equal = OfSum(output->op());
+    --nested_sums_;
+    if (are_equal) {
+      const Argument& x = *output->op().Input(TraitsOf(output->op()).sum->x);
+      for (int axis = 0; axis < TensorOf(x)->dims_size(); ++axis) {
+        sources.emplace_back(Axis{x.value(), axis});
+      }
+      return sources;
+    }
+  }
   const Probe probe(*output, era_);
   const auto inputs = output->op().inputs();
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -110,8 +125,10 @@ std::vector<std::optional<EqualShapes::Axis>> EqualShapes::FindSources(const Val
 }
 
 std::optional<EqualShapes::Axis> EqualShapes::SourceOf(const Axis& dimension) {
-  const auto [found, is_new] = sources_.try_emplace(dimension.first);
-  if (is_new) found->second = FindSources(*dimension.first);
+  auto found = sources_.find(dimension.first);
+  if (found == sources_.end()) {
+    found = sources_.emplace(dimension.first, FindSources(*dimension.first)).first;
+  }
   const auto axis = static_cast<size_t>(dimension.second);
   return axis < found->second.size() ? found->second[axis] : std::nullopt;
 }

@@ -34,12 +34,13 @@ class EqualShapes {
 
   // For each axis of a value that an op writes, the unknown dimension of an input that the op
   // passes on to it, whatever it is; nothing if there is none.
-  std::vector<std::optional<Axis>> FindSources(const Value& value) const;
+  std::vector<std::optional<Axis>> FindSources(const Value& value);
   std::optional<Axis> SourceOf(const Axis& dimension);
   // Whether two unknown dimensions come from one; `block` is that of their sum.
   bool HaveOneSource(const Axis& x, const Axis& y, const Block& block);
 
   const Era era_;
+  int nested_sums_ = 0;
   absl::flat_hash_map<const Value*, std::vector<std::optional<Axis>>> sources_;
 };
 

@@ -73,6 +73,16 @@ TEST(EqualShapes, LengthsOfTwoSequencesAreNotOne) {
 }
 
 // One of the lengths may be 1.
+// integer_add, to which the first sum is lowered, passes the length on in any case.
+TEST(EqualShapes, SumOfEqualShapesPassesTheLengthOn) {
+  EXPECT_TRUE(AreEqual(absl::StrCat(kSequences, R"(
+    var v f32[-1,-1,8]
+    matmul_v2(X=x, Y=w) -> (Out=p)
+    elementwise_add(X=x, Y=p) -> (Out=s)
+    relu(X=p) -> (Out=q)
+    elementwise_add(X=q, Y=s) -> (Out=v))")));
+}
+
 TEST(EqualShapes, SumMayHaveTheLengthOfEitherInput) {
   EXPECT_FALSE(AreEqual(absl::StrCat(kSequences, R"(
     elementwise_add(X=x, Y=n) -> (Out=p)

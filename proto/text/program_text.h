@@ -9,6 +9,7 @@
 #define FIXPOINT_PROTO_TEXT_PROGRAM_TEXT_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -41,6 +42,19 @@ std::string PrintAttrValue(const OpDesc::Attr& attr);
 // Errors: kInvalidArgument with up to 20 lines `file_name:line:column: what is wrong; what would
 // be right`. The depth of calls is fixed; memory is linear in the text.
 absl::StatusOr<ProgramDesc> ParseProgramText(absl::string_view text, absl::string_view file_name);
+
+// Variables and ops that are a part of a text of another kind.
+struct ProgramPart {
+  BlockDesc block;
+  // The lines of the file on which they begin.
+  std::vector<int> var_lines;
+  std::vector<int> op_lines;
+};
+
+// Reads `var` and op lines, the first of which is on line `first_line` of the file. Errors as
+// above; also (kInvalidArgument) where the text has a header or blocks.
+absl::StatusOr<ProgramPart> ParseProgramPart(absl::string_view text, absl::string_view file_name,
+                                             int first_line);
 
 }  // namespace fixpoint
 

@@ -2,8 +2,10 @@
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "proto/base/status_macros.h"
 #include "proto/program/type_names.h"
 #include "proto/text/attribute_text.h"
 #include "proto/text/program_text.h"
@@ -19,13 +21,16 @@ constexpr absl::string_view kStatement =
 // after it noted an error with the scanner.
 class Parser {
  public:
-  explicit Parser(absl::string_view text) : scanner_(text) {}
+  explicit Parser(absl::string_view text, int first_line = 1) : scanner_(text, first_line) {}
 
   absl::StatusOr<ProgramDesc> Parse(absl::string_view file_name);
+  absl::StatusOr<ProgramPart> ParsePart(absl::string_view file_name);
 
  private:
   enum class BlockState { kNone, kImplied, kInBraces };
 
+  // Returns the errors that the scanner noted.
+  absl::Status ParseLines(absl::string_view file_name);
   bool ParseLine();
   bool ParseStatement();
   bool ParseHeader();
@@ -60,6 +65,9 @@ class Parser {
   BlockDesc* block_ = nullptr;
   BlockState block_state_ = BlockState::kNone;
   size_t block_start_ = 0;
+  // Where the variables and ops begin.
+  std::vector<size_t> var_starts_;
+  std::vector<size_t> op_starts_;
   bool at_first_line_ = true;
   bool begins_line_ = false;  // whether any line begins like a line of a program
   std::string quoted_;
@@ -76,6 +84,26 @@ absl::Status NoProgramText(absl::string_view file_name, const absl::Status& erro
 }
 
 absl::StatusOr<ProgramDesc> Parser::Parse(absl::string_view file_name) {
+  const absl::Status status = ParseLines(file_name);
+  if (!status.ok()) return begins_line_ ? status : NoProgramText(file_name, status);
+  return std::move(program_);
+}
+
+absl::StatusOr<ProgramPart> Parser::ParsePart(absl::string_view file_name) {
+  RETURN_IF_ERROR(ParseLines(file_name));
+  if (program_.ByteSizeLong() > 0 && block_state_ != BlockState::kImplied) {
+    return absl::InvalidArgumentError(absl::StrCat(file_name, ":", scanner_.LineOf(block_start_),
+                                                   ": a program or a block; expected only lines of "
+                                                   "variables and ops here"));
+  }
+  ProgramPart part;
+  if (program_.blocks_size() == 1) part.block = std::move(*program_.mutable_blocks(0));
+  part.var_lines = scanner_.LinesOf(var_starts_);
+  part.op_lines = scanner_.LinesOf(op_starts_);
+  return part;
+}
+
+absl::Status Parser::ParseLines(absl::string_view file_name) {
   scanner_.SkipLineEnds();
   bool goes_on = true;
   while (goes_on && !scanner_.AtEnd()) {
@@ -86,9 +114,7 @@ absl::StatusOr<ProgramDesc> Parser::Parse(absl::string_view file_name) {
   if (goes_on && block_state_ == BlockState::kInBraces) {
     scanner_.Fail(block_start_, "this block does not end; expected a line with \"}\"");
   }
-  absl::Status status = scanner_.status(file_name);
-  if (!status.ok()) return begins_line_ ? status : NoProgramText(file_name, status);
-  return std::move(program_);
+  return scanner_.status(file_name);
 }
 
 bool Parser::ParseLine() {
@@ -228,6 +254,7 @@ BlockDesc* Parser::CurrentBlock() {
 bool Parser::ParseVarLine() {
   BlockDesc* const block = CurrentBlock();
   if (block == nullptr) return false;
+  var_starts_.push_back(scanner_.offset());
   scanner_.TryConsumeWord("var");
   return scanner_.AtSerialized() ? scanner_.ReadSerialized(block->add_vars())
                                  : ParseVar(block->add_vars());
@@ -388,6 +415,7 @@ bool Parser::ParseOpLine() {
   if (!scanner_.AtName()) return scanner_.FailHere(kStatement);
   BlockDesc* const block = CurrentBlock();
   if (block == nullptr) return false;
+  op_starts_.push_back(scanner_.offset());
   if (scanner_.TryConsumeWord("op")) {
     if (scanner_.AtSerialized()) return scanner_.ReadSerialized(block->add_ops());
     return scanner_.FailHere("serialized and quoted bytes");
@@ -473,6 +501,11 @@ bool Parser::ParseUnknownFields(Message* message) {
 
 absl::StatusOr<ProgramDesc> ParseProgramText(absl::string_view text, absl::string_view file_name) {
   return Parser(text).Parse(file_name);
+}
+
+absl::StatusOr<ProgramPart> ParseProgramPart(absl::string_view text, absl::string_view file_name,
+                                             int first_line) {
+  return Parser(text, first_line).ParsePart(file_name);
 }
 
 }  // namespace fixpoint

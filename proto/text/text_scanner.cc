@@ -53,7 +53,10 @@ Float FromBits(Bits bits) {
 
 }  // namespace
 
-TextScanner::TextScanner(absl::string_view text) : text_(text) { SkipBlanks(); }
+TextScanner::TextScanner(absl::string_view text, int first_line)
+    : text_(text), first_line_(first_line) {
+  SkipBlanks();
+}
 
 void TextScanner::SkipBlanks() {
   const char* const end = text_.data() + text_.size();
@@ -369,14 +372,32 @@ bool TextScanner::Recover() {
   return open_brackets_ == 0;
 }
 
+int TextScanner::LineOf(size_t offset) const {
+  const absl::string_view before = text_.substr(0, offset);
+  return first_line_ + static_cast<int>(std::count(before.begin(), before.end(), '\n'));
+}
+
+std::vector<int> TextScanner::LinesOf(const std::vector<size_t>& offsets) const {
+  std::vector<int> lines;
+  int line = first_line_;
+  const char* at = text_.data();
+  for (const size_t offset : offsets) {
+    const char* const place = text_.data() + offset;
+    line += static_cast<int>(std::count(at, place, '\n'));
+    at = place;
+    lines.push_back(line);
+  }
+  return lines;
+}
+
 absl::Status TextScanner::status(absl::string_view file_name) const {
   if (errors_.empty()) return absl::OkStatus();
   std::vector<std::string> lines;
   for (const Error& error : errors_) {
     const absl::string_view before = text_.substr(0, error.offset);
     const size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0
-    lines.push_back(absl::StrCat(file_name, ":", 1 + std::count(before.begin(), before.end(), '\n'),
-                                 ":", 1 + error.offset - line_start, ": ", error.message));
+    lines.push_back(absl::StrCat(file_name, ":", LineOf(error.offset), ":",
+                                 1 + error.offset - line_start, ": ", error.message));
   }
   if (errors_.size() == kMaxErrors) {
     lines.push_back(absl::StrCat(file_name, ": and more; these are the first ", kMaxErrors));

@@ -28,8 +28,8 @@ class TextScanner {
     double float64 = 0.0;  // FLOAT64
   };
 
-  // `text` must outlive the scanner.
-  explicit TextScanner(absl::string_view text);
+  // `text` must outlive the scanner. It begins on that line of its file.
+  explicit TextScanner(absl::string_view text, int first_line = 1);
 
   // Between two calls the scanner is at a token: it has skipped blanks, comments and, inside
   // brackets, line ends.
@@ -90,6 +90,11 @@ class TextScanner {
   // the line ends inside brackets or there are enough errors.
   bool Recover();
 
+  // The line of a place in the text. Linear in the text.
+  int LineOf(size_t offset) const;
+  // The lines of places in ascending order. Linear in the text and in the places.
+  std::vector<int> LinesOf(const std::vector<size_t>& offsets) const;
+
   // OK if no error was noted.
   absl::Status status(absl::string_view file_name) const;
 
@@ -113,6 +118,7 @@ class TextScanner {
   std::string Found() const;
 
   absl::string_view text_;
+  const int first_line_;
   size_t offset_ = 0;
   int open_brackets_ = 0;
   std::string unquoted_;

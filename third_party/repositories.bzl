@@ -116,6 +116,13 @@ proto_lang_toolchain(
     )
 
     system_library(
+        name = "libyaml",
+        debian_packages = ["libyaml-dev"],
+        headers = ["yaml.h"],
+        modules = {"libyaml": "yaml-0.1"},
+    )
+
+    system_library(
         name = "zlib",
         debian_packages = ["zlib1g-dev"],
         headers = ["zlib.h"],

@@ -1,6 +1,7 @@
 // inspect: shows what a program holds, as counts, text or a graph; what is wrong with it; how it
-// differs from another one; what its inference will cost; and converts it to another form. Shows,
-// merges and compares profiles of ranges. Shows what parameter files hold, and reports of runs.
+// differs from another one; what its inference will cost; what its quantizers learned; and converts
+// it to another form. Shows, merges and compares profiles of ranges. Shows what parameter files
+// hold, and reports of runs.
 
 #include <gflags/gflags.h>
 
@@ -37,6 +38,7 @@
 #include "tools/params_command.h"
 #include "tools/profile_command.h"
 #include "tools/program_stats.h"
+#include "tools/ranges_command.h"
 #include "tools/report_command.h"
 #include "tools/verify_json.h"
 #include "transpiler/train/found_rewrite.h"
@@ -56,10 +58,12 @@ DEFINE_string(fetches, "", "outputs, comma separated; by default what it fetches
 DEFINE_string(target, "", "target to quantize for; by default that of transpile");
 DEFINE_string(config, "", "configuration to quantize by");
 DEFINE_string(output, "",
-              "where to write the program, profile or page; a program is gzipped for .gz");
+              "where to write the program, profile, ranges or page; a program is gzipped for .gz");
 DEFINE_bool(merge, false, "writes one profile of all samples");
 DEFINE_bool(diff, false, "compares two profiles; exits with 1 if anything is different");
 DEFINE_int32(bits, 8, "of the codes that ranges are shown for");
+DEFINE_string(params, "", "parameters of the program, a combined file or a folder");
+DEFINE_string(format, "table", "table, json, nni, nni3, tensorrt or glow");
 DEFINE_string(to, "", "binary, text or protobuf_text; by default by the output's name");
 
 namespace fixpoint {
@@ -278,6 +282,10 @@ absl::StatusOr<ExitCode> Params(const Paths& paths) {
   return RunParamsCommand({paths[0], paths.size() == 2 ? paths[1] : "", FLAGS_json});
 }
 
+absl::StatusOr<ExitCode> Ranges(const Paths& paths) {
+  return RunRangesCommand({paths[0], FLAGS_params, FLAGS_format, FLAGS_output});
+}
+
 absl::StatusOr<ExitCode> Report(const Paths& paths) {
   return RunReportCommand({paths, FLAGS_output});
 }
@@ -333,6 +341,13 @@ std::vector<Subcommand> Subcommands() {
        2,
        {"json"},
        &Params},
+      {"ranges",
+       "PROGRAM",
+       "the ranges that its quantizers learned, also for other tools",
+       1,
+       1,
+       {"params", "format", "output"},
+       &Ranges},
       {"report",
        "RUN [RUN]",
        "what a run found, or two, as a page for a browser",

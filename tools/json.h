@@ -1,55 +1,15 @@
-// Writes one JSON document.
+// What the JSON documents of the tools have in common.
 
 #ifndef FIXPOINT_TOOLS_JSON_H_
 #define FIXPOINT_TOOLS_JSON_H_
 
-#include <cstdint>
-#include <string>
-
-#include "absl/strings/string_view.h"
+#include "proto/base/json_writer.h"
 
 namespace fixpoint {
 
 // The version of the tools' documents; a new one means that programs which read them have to
 // change.
 inline constexpr int kSchemaVersion = 1;
-
-// Values are written in the order of the calls; in an object, each after its Key. REQUIRES: the
-// calls make one well-formed value.
-class JsonWriter {
- public:
-  enum class Layout { kIndented, kOneLine };
-  explicit JsonWriter(Layout layout = Layout::kIndented) : layout_(layout) {}
-
-  JsonWriter& BeginObject() { return Open('{'); }
-  JsonWriter& EndObject() { return Close('}'); }
-  JsonWriter& BeginArray() { return Open('['); }
-  JsonWriter& EndArray() { return Close(']'); }
-  JsonWriter& Key(absl::string_view key);
-  // Any bytes; those that are not UTF-8 become U+FFFD.
-  JsonWriter& String(absl::string_view value);
-  JsonWriter& Int(int64_t value);
-  // With nine digits, which distinguish all floats; null for NaN and infinity, which JSON does not
-  // have.
-  JsonWriter& Double(double value);
-  JsonWriter& Bool(bool value);
-
-  // The document, ending in a line break. Nothing may be called after it.
-  std::string Take();
-
- private:
-  JsonWriter& Open(char bracket);
-  JsonWriter& Close(char bracket);
-  // Writes what separates the last value from the next.
-  void Separate();
-  void BreakLine();
-
-  Layout layout_;
-  std::string text_;
-  int depth_ = 0;
-  bool first_ = true;  // the next value is the first of its object or array
-  bool after_key_ = false;
-};
 
 }  // namespace fixpoint
 

@@ -12,6 +12,7 @@
 #include "runtime/statistics/range_profile.h"
 #include "tools/outputs.h"
 #include "tools/profile_report.h"
+#include "transpiler/exchange/range_file.h"
 
 namespace fixpoint {
 namespace {
@@ -20,7 +21,7 @@ absl::StatusOr<std::vector<RangeProfile>> LoadProfiles(const std::vector<std::st
   RETURN_IF_ERROR(CheckInputs(paths));
   std::vector<RangeProfile> profiles(paths.size());
   for (size_t i = 0; i < paths.size(); ++i) {
-    RETURN_IF_ERROR(LoadTextMessage(paths[i], &profiles[i]));
+    ASSIGN_OR_RETURN(profiles[i], LoadRanges(paths[i], /*program=*/nullptr));
   }
   return profiles;
 }

@@ -21,6 +21,7 @@
 #include "tools/named_program.h"
 #include "tools/outputs.h"
 #include "tools/transpile_report.h"
+#include "transpiler/exchange/range_file.h"
 #include "transpiler/plan/rules.h"
 #include "transpiler/report/ops_left_out.h"
 #include "transpiler/train/quantize_transpiler.h"
@@ -71,12 +72,12 @@ absl::Status ReadInputs(const TrainCommand& command, TrainInputs& inputs) {
     inputs.options.plan = &inputs.plan;
     inputs.options.names.plan = InputName(command.plan);
   }
+  ASSIGN_OR_RETURN(inputs.program, LoadNamedProgram(command.program));
   if (!command.profile.empty()) {
-    RETURN_IF_ERROR(LoadTextMessage(command.profile, &inputs.profile));
+    ASSIGN_OR_RETURN(inputs.profile, LoadRanges(command.profile, &inputs.program->program));
     inputs.options.profile = &inputs.profile;
     inputs.options.names.profile = InputName(command.profile);
   }
-  ASSIGN_OR_RETURN(inputs.program, LoadNamedProgram(command.program));
   if (!command.startup.empty()) {
     ASSIGN_OR_RETURN(inputs.startup, LoadNamedProgram(command.startup));
     inputs.options.startup = &inputs.startup->program;

@@ -8,6 +8,7 @@
 #include "ops/op_form.h"
 #include "ops/op_schema.h"
 #include "proto/program/program.h"
+#include "transpiler/plan/layer_name.h"
 
 namespace fixpoint {
 
@@ -75,6 +76,7 @@ Rules::OpMatches Rules::Match(const Op& op) {
     if (rule.has_scope() && !ScopeContains(NameScope(op.desc()), rule.scope())) {
       continue;
     }
+    if (rule.has_layer() && !GlobMatches(rule.layer(), LayerOf(op))) continue;
     if (rule.has_slot()) {
       std::set<std::string> slots = QuantizableSlots(op);
       if (slots.count(rule.slot()) == 0) {
@@ -127,6 +129,12 @@ std::string Rules::AskingRule(const OpMatches& matches) const {
   return asking;
 }
 
+const std::string& Rules::LayerOf(const Op& op) {
+  const auto [found, is_new] = layers_.try_emplace(&op);
+  if (is_new) found->second = LayerName(op, parameters_);
+  return found->second;
+}
+
 std::string Rules::NameOf(int rule) const {
   const std::string& name = config_.rules(rule).name();
   return name.empty() ? absl::StrCat("rule ", rule + 1) : name;
@@ -137,9 +145,10 @@ absl::Status Rules::CheckForm() const {
   for (int i = 0; i < config_.rules_size(); ++i) {
     const QuantRule& rule = config_.rules(i);
     if (!rule.has_op_type() && !rule.has_name_pattern() && !rule.has_scope() && !rule.has_block() &&
-        !rule.has_slot()) {
+        !rule.has_slot() && !rule.has_layer()) {
       wrong.push_back(absl::StrCat(
-          NameOf(i), " has no key; want an op_type, a name_pattern, a scope, a block or a slot"));
+          NameOf(i),
+          " has no key; want an op_type, a name_pattern, a layer, a scope, a block or a slot"));
     }
     if (rule.skip() == rule.has_spec()) {
       wrong.push_back(absl::StrCat(NameOf(i), " has ", rule.skip() ? "two actions" : "no action",

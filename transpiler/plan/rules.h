@@ -7,11 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "proto/config/quant_config.pb.h"
 #include "proto/config/quant_spec.pb.h"
 #include "proto/program/program_fwd.h"
+#include "transpiler/plan/parameters.h"
 
 namespace fixpoint {
 
@@ -59,11 +61,14 @@ class Rules {
   // requested, outputs.
   std::set<std::string> QuantizableSlots(const Op& op) const;
   std::string NameOf(int rule) const;
+  const std::string& LayerOf(const Op& op);
 
   const QuantConfig& config_;
   std::vector<int> match_counts_;
   // For each rule about a slot, those of the ops that match its other keys up to there.
   std::vector<std::set<std::string>> other_slots_;
+  Parameters parameters_;
+  absl::flat_hash_map<const Op*, std::string> layers_;  // of the ops that were asked about
 };
 
 }  // namespace fixpoint

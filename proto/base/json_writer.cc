@@ -1,5 +1,6 @@
-#include "tools/json.h"
+#include "proto/base/json_writer.h"
 
+#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <utility>
@@ -54,6 +55,14 @@ JsonWriter& JsonWriter::Int(int64_t value) {
 JsonWriter& JsonWriter::Double(double value) {
   Separate();
   text_ += std::isfinite(value) ? absl::StrFormat("%.9g", value) : "null";
+  return *this;
+}
+
+JsonWriter& JsonWriter::Float(float value) {
+  if (!std::isfinite(value)) return Double(value);
+  Separate();
+  char digits[32];
+  text_.append(digits, std::to_chars(digits, digits + sizeof(digits), value).ptr);
   return *this;
 }
 

@@ -1,4 +1,4 @@
-#include "tools/json.h"
+#include "proto/base/json_writer.h"
 
 #include <gtest/gtest.h>
 
@@ -46,6 +46,13 @@ TEST(JsonWriter, TellsFloatsApart) {
   EXPECT_EQ(JsonWriter().Double(0.1f).Take(), "0.100000001\n");
   EXPECT_EQ(JsonWriter().Double(-1e30).Take(), "-1e+30\n");
   EXPECT_EQ(JsonWriter().Double(std::numeric_limits<double>::infinity()).Take(), "null\n");
+}
+
+TEST(JsonWriter, WritesAFloatWithTheFewestDigits) {
+  EXPECT_EQ(JsonWriter().Float(0.1f).Take(), "0.1\n");
+  EXPECT_EQ(JsonWriter().Float(16777216.0f).Take(), "16777216\n");
+  EXPECT_EQ(JsonWriter().Float(std::numeric_limits<float>::denorm_min()).Take(), "1e-45\n");
+  EXPECT_EQ(JsonWriter().Float(std::numeric_limits<float>::quiet_NaN()).Take(), "null\n");
 }
 
 TEST(JsonWriter, WritesEveryInteger) {

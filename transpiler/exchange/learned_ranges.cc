@@ -1,0 +1,189 @@
+#include "transpiler/exchange/learned_ranges.h"
+
+#include <cmath>
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "ops/code_ops.h"
+#include "ops/era.h"
+#include "proto/base/status_macros.h"
+#include "proto/program/program.h"
+#include "runtime/tensor.h"
+#include "transpiler/freeze/site_codes.h"
+#include "transpiler/freeze/weight_codes.h"
+#include "transpiler/plan/parameters.h"
+#include "transpiler/sites/quantization_sites.h"
+#include "transpiler/sites/stored_scale.h"
+
+namespace fixpoint {
+namespace {
+
+// The elements of a parameter as floats. Errors name the op that reads it.
+absl::StatusOr<std::vector<float>> NumbersOf(const Argument& argument, const Scope& parameters) {
+  const Scope::Value* const value = parameters.FindOrNull(argument.name());
+  const Tensor* const tensor = value == nullptr ? nullptr : std::get_if<Tensor>(value);
+  std::vector<float> numbers;
+  if (tensor != nullptr && tensor->dtype() == VarType::FP32) {
+    const auto floats = tensor->data<float>();
+    numbers.assign(floats.begin(), floats.end());
+  } else if (tensor != nullptr && tensor->dtype() == VarType::INT32) {
+    for (const int32_t number : tensor->data<int32_t>()) {
+      numbers.push_back(static_cast<float>(number));
+    }
+  }
+  if (!numbers.empty()) return numbers;
+  return absl::NotFoundError(absl::StrCat(DescribeInFile(argument.op()),
+                                          ": the parameters have no numbers \"", argument.name(),
+                                          "\"; want those that the program was saved with"));
+}
+
+class RangeFinder {
+ public:
+  RangeFinder(const Program& program, const Scope& parameters, const QuantizerTable& quantizers)
+      : program_(program), parameters_(parameters), quantizers_(quantizers), era_(EraOf(program)) {}
+
+  absl::StatusOr<std::vector<LearnedRange>> Find() {
+    ASSIGN_OR_RETURN(const std::vector<QuantizationSite> sites,
+                     FindQuantizationSites(program_, quantizers_));
+    for (const QuantizationSite& site : sites) RETURN_IF_ERROR(AddSite(site));
+    for (const Op& op : program_.ops()) RETURN_IF_ERROR(AddStoredCodes(op));
+    if (ranges_.empty()) {
+      return absl::FailedPreconditionError(
+          "quantizes nothing; want a program with quantizers, or a portable one");
+    }
+    return std::move(ranges_);
+  }
+
+ private:
+  absl::Status AddSite(const QuantizationSite& site) {
+    LearnedRange range;
+    range.value = site.input->value();
+    range.op = site.quantize;
+    range.is_weight = weights_.IsWeight(*range.value);
+    if (site.quantizer != nullptr) range.quantizer = std::string(site.quantizer->name());
+    range.codes = site.codes;
+    range.is_affine = site.is_affine;
+    range.axis = site.axis;
+    if (!site.is_dynamic || range.is_weight) {
+      ASSIGN_OR_RETURN(const WeightCodesOptions options,
+                       CodesOptionsOf(site, parameters_, quantizers_, era_));
+      if (options.affine) {
+        range.scales = {options.affine->step};
+        range.zero_points = {options.affine->zero_point};
+      } else if (!options.scales.empty()) {
+        range.scales = options.scales;
+      } else {
+        RETURN_IF_ERROR(FindWeightRange(site, options, range));
+      }
+    }
+    ranges_.push_back(std::move(range));
+    return absl::OkStatus();
+  }
+
+  absl::Status FindWeightRange(const QuantizationSite& site, const WeightCodesOptions& options,
+                               LearnedRange& range) const {
+    const auto in_file = [&site](const absl::Status& status) {
+      return absl::Status(status.code(),
+                          absl::StrCat(DescribeInFile(*site.quantize), ": \"", site.input->name(),
+                                       "\": ", status.message()));
+    };
+    const absl::StatusOr<const Tensor*> weight = parameters_.Find(site.input->name());
+    if (!weight.ok()) return in_file(weight.status());
+    const absl::StatusOr<WeightCodes> codes = MakeSiteCodes(site, **weight, options);
+    if (!codes.ok()) return in_file(codes.status());
+    const absl::Span<const float> scales = codes->scales.data<float>();
+    range.scales.assign(scales.begin(), scales.end());
+    if (!codes->zero_points) return absl::OkStatus();
+    if (codes->zero_points->dtype() == VarType::FP32) {
+      const absl::Span<const float> zero_points = codes->zero_points->data<float>();
+      range.zero_points.assign(zero_points.begin(), zero_points.end());
+      return absl::OkStatus();
+    }
+    for (const int32_t zero_point : codes->zero_points->data<int32_t>()) {
+      range.zero_points.push_back(static_cast<float>(zero_point));
+    }
+    return absl::OkStatus();
+  }
+
+  // A weight whose codes a frozen program stores: an op takes them back.
+  absl::Status AddStoredCodes(const Op& op) {
+    const std::optional<CodeOp> read = ReadCodeOp(op, era_);
+    if (!read || read->kind != QuantOp::kDequantize || read->only_observes) {
+      return absl::OkStatus();
+    }
+    const Value* const codes = read->input->value();
+    if (codes == nullptr || !weights_.IsWeight(*codes) || read->scale == nullptr) {
+      return absl::OkStatus();
+    }
+    LearnedRange range;
+    range.value = codes;
+    range.op = &op;
+    range.is_weight = true;
+    range.codes = read->codes;
+    range.is_affine = read->scales_are_steps;
+    range.axis = read->axis.value_or(-1);
+    ASSIGN_OR_RETURN(range.scales, NumbersOf(*read->scale, parameters_));
+    if (range.is_affine) {
+      range.zero_points.assign(range.scales.size(), 0);
+      if (read->zero_point != nullptr) {
+        ASSIGN_OR_RETURN(range.zero_points, NumbersOf(*read->zero_point, parameters_));
+      }
+      if (range.zero_points.size() != range.scales.size()) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(DescribeInFile(op), ": has ", range.zero_points.size(),
+                         " zero points and ", range.scales.size(), " scales; want as many"));
+      }
+    }
+    ranges_.push_back(std::move(range));
+    return absl::OkStatus();
+  }
+
+  const Program& program_;
+  const Scope& parameters_;
+  const QuantizerTable& quantizers_;
+  const Era era_;
+  Parameters weights_;
+  std::vector<LearnedRange> ranges_;
+};
+
+}  // namespace
+
+const std::string& LearnedRange::variable() const { return value->variable().name(); }
+
+float LearnedRange::Step(size_t channel) const {
+  return is_affine ? scales[channel] : scales[channel] / static_cast<float>(codes.largest);
+}
+
+float LearnedRange::Min(size_t channel) const {
+  if (is_affine) {
+    return (static_cast<float>(codes.smallest) - zero_points[channel]) * scales[channel];
+  }
+  return codes.smallest < 0 ? -scales[channel] : 0;
+}
+
+float LearnedRange::Max(size_t channel) const {
+  if (!is_affine) return scales[channel];
+  return (static_cast<float>(codes.largest) - zero_points[channel]) * scales[channel];
+}
+
+absl::StatusOr<std::vector<LearnedRange>> FindLearnedRanges(const Program& program,
+                                                            const Scope& parameters,
+                                                            const QuantizerTable& quantizers) {
+  return RangeFinder(program, parameters, quantizers).Find();
+}
+
+absl::Status CheckAllAreKept(const std::vector<LearnedRange>& ranges) {
+  for (const LearnedRange& range : ranges) {
+    if (!range.scales.empty()) continue;
+    return absl::FailedPreconditionError(absl::StrCat(
+        DescribeInFile(*range.op), ": finds the range of \"", range.variable(),
+        "\" anew at every run, so there is none to write; want a quantizer that keeps one "
+        "(moving_average_abs_max, range_abs_max)"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace fixpoint

@@ -1,0 +1,56 @@
+// The values that a program quantizes, with what it has learned of them: the one list that every
+// form of ranges is written from.
+
+#ifndef FIXPOINT_TRANSPILER_EXCHANGE_LEARNED_RANGES_H_
+#define FIXPOINT_TRANSPILER_EXCHANGE_LEARNED_RANGES_H_
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "ops/code_range.h"
+#include "ops/quantizer_table.h"
+#include "proto/program/program_fwd.h"
+#include "runtime/scope.h"
+
+namespace fixpoint {
+
+struct LearnedRange {
+  // What is quantized or, for a weight that a frozen program holds as codes, those codes.
+  const Value* value = nullptr;
+  const Op* op = nullptr;  // that quantizes it, or takes the codes back
+  bool is_weight = false;
+  std::string quantizer;  // "" for the ops of portable programs, which belong to none
+  CodeRange codes;
+  bool is_affine = false;
+  int axis = -1;  // the channel axis, or -1: one scale for the tensor
+  // One, or one for each channel: the floats that the largest code stands for or, with zero points,
+  // the steps between two codes. None for an activation whose range is found anew at every run.
+  std::vector<float> scales;
+  std::vector<float> zero_points;  // as many, for affine codes
+
+  const std::string& variable() const;
+  // Of one channel: what one code is worth, and the smallest and the largest number that codes
+  // stand for. A symmetric range has both signs unless its codes are unsigned.
+  float Step(size_t channel) const;
+  float Min(size_t channel) const;
+  float Max(size_t channel) const;
+};
+
+// Every quantized value of a program in test mode (MakeTestProgram), in program order; biases in
+// int32, whose steps follow from those of their products, are none. The range of a weight that a
+// dynamic quantizer finds is found from the parameters, as freezing finds it. Errors: those of
+// FindQuantizationSites, FindStoredScales and MakeSiteCodes; kFailedPrecondition: there is none.
+absl::StatusOr<std::vector<LearnedRange>> FindLearnedRanges(const Program& program,
+                                                            const Scope& parameters,
+                                                            const QuantizerTable& quantizers);
+
+// Error (kFailedPrecondition): the range of an activation is found anew at every run, so that there
+// is none to write.
+absl::Status CheckAllAreKept(const std::vector<LearnedRange>& ranges);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TRANSPILER_EXCHANGE_LEARNED_RANGES_H_

@@ -16,8 +16,9 @@ struct NamedConfig {
 };
 
 // Loads the configuration in a file, or an empty one if `path` is "", with the target `target`
-// unless that is "". Errors: a usage error if there is no such built-in target; those of
-// LoadTextMessage.
+// unless that is "". A path that ends in .json is a configuration of another tool
+// (transpiler/exchange/foreign_config.h). Errors: a usage error if there is no such built-in
+// target; those of LoadTextMessage and ParseForeignConfig.
 absl::StatusOr<NamedConfig> LoadNamedConfig(const std::string& path, const std::string& target);
 
 }  // namespace fixpoint

@@ -12,8 +12,8 @@ absl::StatusOr<QuantConfig> ParseForeignConfig(absl::string_view text, absl::str
   const DocumentReader reader((std::string(name)));
   ASSIGN_OR_RETURN(const std::vector<Node> documents, ParseDocuments(text, name));
   if (documents.size() != 1) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        name, ": has ", documents.size(), " documents; want one, a configuration as JSON"));
+    return absl::InvalidArgumentError(absl::StrCat(name, ": documents: ", documents.size(),
+                                                   "; want one, a configuration as JSON"));
   }
   const Node& root = documents[0];
   switch (root.kind) {
@@ -24,8 +24,9 @@ absl::StatusOr<QuantConfig> ParseForeignConfig(absl::string_view text, absl::str
     case Node::Kind::kScalar:
       break;
   }
-  return reader.At(root, "want a list, which is NNI's configuration, or an object, which is "
-                         "PaddlePaddle's");
+  return reader.At(root,
+                   "want a list, which is NNI's configuration, or an object, which is "
+                   "PaddlePaddle's");
 }
 
 }  // namespace fixpoint

@@ -89,7 +89,7 @@ absl::StatusOr<RangeProfile> ReadGlowProfile(absl::string_view text, absl::strin
   ASSIGN_OR_RETURN(const std::vector<Node> documents, ParseDocuments(text, name));
   if (documents.size() != kDocuments) {
     return absl::InvalidArgumentError(absl::StrCat(
-        name, ": has ", documents.size(), " documents; want three, with ", kToolsVersion, ", with ",
+        name, ": documents: ", documents.size(), "; want three, with ", kToolsVersion, ", with ",
         kGraphHash, ", and a list of ranges, as Glow's -dump-profile writes them"));
   }
   RETURN_IF_ERROR(reader.CheckFields(documents[0], "the first document", {kToolsVersion}));

@@ -15,9 +15,8 @@ bool HasWeight(const std::string& op_type) {
   if (schema == nullptr) return false;
   const auto inputs = schema->quantizable_inputs();
   return schema->traits().product.has_value() ||
-         std::any_of(inputs.begin(), inputs.end(), [](const QuantizableInput& input) {
-           return input.role == SlotRole::WEIGHT;
-         });
+         std::any_of(inputs.begin(), inputs.end(),
+                     [](const QuantizableInput& input) { return input.role == SlotRole::WEIGHT; });
 }
 
 }  // namespace

@@ -141,23 +141,25 @@ class NniReader {
   // Without an index, an input is the only one.
   absl::StatusOr<const Value*> ValueOf(const Node& node, absl::string_view target,
                                        std::optional<int> index, const ProgramLayer& layer) const {
-    const auto count = [&](size_t has, absl::string_view of) {
-      return reader_.At(
-          node, absl::StrCat("the layer \"", layer.name, "\" of the program has ", has, " ", of));
+    const auto unfit = [&](absl::string_view of, size_t has, absl::string_view wanted) {
+      return reader_.At(node, absl::StrCat("the layer \"", layer.name, "\" of the program has ", of,
+                                           ": ", has, wanted));
     };
     if (target == "weight") {
-      if (layer.weights.size() != 1) return count(layer.weights.size(), "weights; want one");
+      if (layer.weights.size() != 1) return unfit("weights", layer.weights.size(), "; want one");
       return layer.weights[0];
     }
     if (target == "output") {
-      if (layer.output == nullptr) return count(0, "outputs; want one");
+      if (layer.output == nullptr) return unfit("outputs", 0, "; want one");
       return layer.output;
     }
     if (!index && layer.inputs.size() != 1) {
-      return count(layer.inputs.size(), "inputs; want one, or the form of NNI 3 (_input_0)");
+      return unfit("inputs", layer.inputs.size(), "; want one, or the form of NNI 3 (_input_0)");
     }
     const auto position = static_cast<size_t>(index.value_or(0));
-    if (position >= layer.inputs.size()) return count(layer.inputs.size(), "inputs");
+    if (position >= layer.inputs.size()) {
+      return unfit("inputs", layer.inputs.size(), absl::StrCat("; got _input_", position));
+    }
     return layer.inputs[position];
   }
 
@@ -204,7 +206,7 @@ absl::StatusOr<RangeProfile> ReadNniCalibration(absl::string_view text, absl::st
   ASSIGN_OR_RETURN(const std::vector<Node> documents, ParseDocuments(text, name));
   if (documents.size() != 1) {
     return absl::InvalidArgumentError(
-        absl::StrCat(name, ": has ", documents.size(), " documents; want one"));
+        absl::StrCat(name, ": documents: ", documents.size(), "; want one"));
   }
   return NniReader(name, program).Read(documents[0]);
 }

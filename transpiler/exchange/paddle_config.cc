@@ -14,10 +14,17 @@ namespace fixpoint {
 namespace {
 
 const std::vector<std::string>& KnownKeys() {
-  static const auto& keys = *new std::vector<std::string>{
-      "weight_quantize_type", "activation_quantize_type", "weight_bits",  "activation_bits",
-      "not_quant_pattern",    "quantize_op_types",        "dtype",        "window_size",
-      "moving_rate",          "for_tensorrt",             "is_full_quantize"};
+  static const auto& keys = *new std::vector<std::string>{"weight_quantize_type",
+                                                          "activation_quantize_type",
+                                                          "weight_bits",
+                                                          "activation_bits",
+                                                          "not_quant_pattern",
+                                                          "quantize_op_types",
+                                                          "dtype",
+                                                          "window_size",
+                                                          "moving_rate",
+                                                          "for_tensorrt",
+                                                          "is_full_quantize"};
   return keys;
 }
 
@@ -27,11 +34,11 @@ class PaddleConfigReader {
       : reader_(reader), object_(object) {}
 
   absl::StatusOr<QuantConfig> Read() {
-    RETURN_IF_ERROR(reader_.CheckFields(object_, "a quantization configuration of PaddlePaddle",
-                                        KnownKeys()));
-    RETURN_IF_ERROR(ReadSpec("weight", {"abs_max", "channel_wise_abs_max", "range_abs_max",
-                                        "moving_average_abs_max"},
-                             *config_.mutable_weights()));
+    RETURN_IF_ERROR(
+        reader_.CheckFields(object_, "a quantization configuration of PaddlePaddle", KnownKeys()));
+    RETURN_IF_ERROR(ReadSpec(
+        "weight", {"abs_max", "channel_wise_abs_max", "range_abs_max", "moving_average_abs_max"},
+        *config_.mutable_weights()));
     RETURN_IF_ERROR(ReadSpec("activation", {"abs_max", "range_abs_max", "moving_average_abs_max"},
                              *config_.mutable_activations()));
     RETURN_IF_ERROR(ReadSetting("window_size", "range_abs_max"));

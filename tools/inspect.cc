@@ -1,7 +1,7 @@
 // inspect: shows what a program holds, as counts, text or a graph; what is wrong with it; how it
 // differs from another one; what its inference will cost; what its quantizers learned; and converts
 // it to another form. Shows, merges and compares profiles of ranges. Shows what parameter files
-// hold, and reports of runs.
+// hold, and reports of runs. Converts tables to rows of codes.
 
 #include <gflags/gflags.h>
 
@@ -40,6 +40,7 @@
 #include "tools/program_stats.h"
 #include "tools/ranges_command.h"
 #include "tools/report_command.h"
+#include "tools/rows_command.h"
 #include "tools/verify_json.h"
 #include "transpiler/train/found_rewrite.h"
 #include "transpiler/train/invariants.h"
@@ -64,6 +65,10 @@ DEFINE_bool(diff, false, "compares two profiles; exits with 1 if anything is dif
 DEFINE_int32(bits, 8, "of the codes that ranges are shown for");
 DEFINE_string(params, "", "parameters of the program, a combined file or a folder");
 DEFINE_string(format, "table", "table, json, nni, nni3, tensorrt or glow");
+DEFINE_string(rows, "fused8",
+              "fused8, glow_fused8, fused8_fp16, fused4_fp16, fused2_fp16 or paddle_dequant");
+DEFINE_bool(decode, false, "makes floats of rows, instead of rows of floats");
+DEFINE_int64(columns, 0, "of the floats; by default as many as a row has codes");
 DEFINE_string(to, "", "binary, text or protobuf_text; by default by the output's name");
 
 namespace fixpoint {
@@ -286,6 +291,11 @@ absl::StatusOr<ExitCode> Ranges(const Paths& paths) {
   return RunRangesCommand({paths[0], FLAGS_params, FLAGS_format, FLAGS_output});
 }
 
+absl::StatusOr<ExitCode> Rows(const Paths& paths) {
+  RETURN_IF_ERROR(CheckAtLeast("columns", FLAGS_columns, 0));
+  return RunRowsCommand({paths[0], FLAGS_rows, FLAGS_decode, FLAGS_columns, FLAGS_output});
+}
+
 absl::StatusOr<ExitCode> Report(const Paths& paths) {
   return RunReportCommand({paths, FLAGS_output});
 }
@@ -348,6 +358,13 @@ std::vector<Subcommand> Subcommands() {
        1,
        {"params", "format", "output"},
        &Ranges},
+      {"rows",
+       "TABLE.npy",
+       "a table as rows of codes, each with its range, or back",
+       1,
+       1,
+       {"rows", "decode", "columns", "output"},
+       &Rows},
       {"report",
        "RUN [RUN]",
        "what a run found, or two, as a page for a browser",

@@ -75,6 +75,31 @@ void LookUp(const TableShape& shape, absl::Span<const int8_t> codes, const RowSc
               });
 }
 
+void LookUpPacked(const TableShape& shape, absl::Span<const float> table,
+                  absl::Span<const int64_t> ids, absl::Span<float> out) {
+  const int64_t codes = 4 * (shape.width - 2);
+  CHECK_EQ(static_cast<int64_t>(table.size()), shape.rows * shape.width);
+  CHECK_EQ(out.size(), ids.size() * static_cast<size_t>(codes));
+  ParallelFor(ids.size(), 5 * codes,
+              [=, table = table.data(), out = out.data()](int64_t begin, int64_t end) {
+                for (int64_t i = begin; i < end; ++i) {
+                  float* const row = out + i * codes;
+                  if (ids[i] == shape.padding) {
+                    std::fill_n(row, codes, 0.0f);
+                    continue;
+                  }
+                  const float* const from = table + ids[i] * shape.width;
+                  const float min = from[0];
+                  const float step = (from[1] - min) / 256;
+                  const auto* const bytes = reinterpret_cast<const uint8_t*>(from + 2);
+#pragma GCC ivdep
+                  for (int64_t j = 0; j < codes; ++j) {
+                    row[j] = step * static_cast<float>(bytes[j]) + min;
+                  }
+                }
+              });
+}
+
 void LookUpBackward(const TableShape& shape, absl::Span<const int64_t> ids,
                     absl::Span<const float> dout, absl::Span<float> dtable) {
   CheckSizes(shape, dtable, ids.size(), dout);

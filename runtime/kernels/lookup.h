@@ -39,6 +39,12 @@ struct RowScales {
 void LookUp(const TableShape& shape, absl::Span<const int8_t> codes, const RowScales& rows,
             absl::Span<const int64_t> ids, absl::Span<float> out);
 
+// The same for a table of packed rows, [rows, width]: minimum, maximum, and then four codes of 8
+// bits in the bits of each element (RowFormat::kPaddleDequant). out [ids, 4 * (width - 2)]; each
+// operation is rounded to a float.
+void LookUpPacked(const TableShape& shape, absl::Span<const float> table,
+                  absl::Span<const int64_t> ids, absl::Span<float> out);
+
 // Each row of dtable is the sum of the gradients of its lookups, in the order of the ids.
 void LookUpBackward(const TableShape& shape, absl::Span<const int64_t> ids,
                     absl::Span<const float> dout, absl::Span<float> dtable);

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <new>
 #include <stdexcept>
+#include <type_traits>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -115,6 +117,30 @@ double Rounded(double value, VarType::Type dtype) {
   return WithType(dtype, [value](auto type) { return RoundedTo<decltype(type)>(value); });
 }
 
+double Widened(float value) {
+  if (!std::isnan(value)) return value;
+  uint32_t narrow;
+  std::memcpy(&narrow, &value, sizeof(narrow));
+  const uint64_t sign = uint64_t{narrow >> 31} << 63;
+  const uint64_t wide = sign | uint64_t{0x7ff} << 52 | uint64_t{narrow & 0x7fffff} << 29;
+  double widened;
+  std::memcpy(&widened, &wide, sizeof(widened));
+  return widened;
+}
+
+uint32_t FloatBits(double value) {
+  uint32_t narrow;
+  if (!std::isnan(value)) {
+    const auto as_float = static_cast<float>(value);
+    std::memcpy(&narrow, &as_float, sizeof(narrow));
+    return narrow;
+  }
+  uint64_t wide;
+  std::memcpy(&wide, &value, sizeof(wide));
+  return static_cast<uint32_t>(wide >> 63 << 31) | 0x7f800000U |
+         static_cast<uint32_t>(wide >> 29 & 0x7fffff);
+}
+
 int64_t ToInt(double value) { return Element<int64_t>(RoundedTo<int64_t>(value)); }
 
 absl::StatusOr<Array> ArrayOf(const Tensor& tensor) {
@@ -127,7 +153,11 @@ absl::StatusOr<Array> ArrayOf(const Tensor& tensor) {
     array.lod = tensor.lod();
     WithType(tensor.dtype(), [&](auto type) {
       const auto elements = tensor.data<decltype(type)>();
-      std::copy(elements.begin(), elements.end(), array.values.begin());
+      if constexpr (std::is_same_v<decltype(type), float>) {
+        std::transform(elements.begin(), elements.end(), array.values.begin(), Widened);
+      } else {
+        std::copy(elements.begin(), elements.end(), array.values.begin());
+      }
     });
     return array;
   } catch (const std::bad_alloc&) {

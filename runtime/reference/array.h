@@ -48,6 +48,11 @@ bool IsFloatingPoint(VarType::Type dtype);
 // IsSupported(dtype).
 double Rounded(double value, VarType::Type dtype);
 
+// A float as a double, and its bits again: those of a NaN too, whose payload a conversion keeps and
+// whose first fraction bit it may set. Rows of codes are declared as floats and hold any bits.
+double Widened(float value);
+uint32_t FloatBits(double value);
+
 // The integer that an element holds, rounded as to INT64.
 int64_t ToInt(double value);
 

@@ -14,6 +14,7 @@
 #include "ops/quant_math.h"
 #include "proto/base/status_macros.h"
 #include "runtime/channel_view.h"
+#include "runtime/half.h"
 
 namespace fixpoint {
 namespace {
@@ -83,17 +84,6 @@ float OfBits(uint32_t bits) {
 
 float OfBfloat16(uint16_t bits) { return OfBits(uint32_t{bits} << 16); }
 
-// IEEE 754 binary16: 5 bits of exponent, 10 of fraction.
-float OfHalf(uint16_t bits) {
-  const uint32_t sign = uint32_t{bits} >> 15 << 31;
-  const uint32_t exponent = bits >> 10 & 0x1f;
-  const uint32_t fraction = bits & 0x3ff;
-  if (exponent == 0x1f) return OfBits(sign | 0x7f800000 | fraction << 13);
-  if (exponent != 0) return OfBits(sign | (exponent + 112) << 23 | fraction << 13);
-  const float magnitude = static_cast<float>(fraction) * 0x1p-24f;
-  return sign == 0 ? magnitude : -magnitude;
-}
-
 template <typename T, typename Convert>
 void ConvertEach(const Tensor& from, Convert convert, absl::Span<float> to) {
   const uint8_t* bytes = from.bytes().data();
@@ -123,7 +113,7 @@ absl::StatusOr<Tensor> AsFloat(const Tensor& tensor) {
       ConvertEach<double>(tensor, as_it_is, to);
       return made;
     case VarType::FP16:
-      ConvertEach<uint16_t>(tensor, OfHalf, to);
+      ConvertEach<uint16_t>(tensor, FloatOfHalf, to);
       return made;
     case VarType::BF16:
       ConvertEach<uint16_t>(tensor, OfBfloat16, to);

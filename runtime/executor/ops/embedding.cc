@@ -109,6 +109,21 @@ absl::Status PlanIntegerLookup(OpPlanner& op) {
   return AddLookup(op, shape, table);
 }
 
+// Of packed rows, as floats of any bits.
+absl::Status PlanPackedLookup(OpPlanner& op) {
+  ASSIGN_OR_RETURN(const TableShape shape, TableShapeOf(op));
+  ASSIGN_OR_RETURN(const Buffer table, op.ReadFloats("W"));
+  ASSIGN_OR_RETURN(const Buffer ids, op.Read("Ids", VarType::INT64));
+  ASSIGN_OR_RETURN(const Buffer out, op.Write("Out"));
+  op.AddStep({{table, ids}, {out}, [=](const StepContext& run) {
+                RETURN_IF_ERROR(kernels::CheckIds(shape, run.Of<int64_t>(ids)));
+                kernels::LookUpPacked(shape, run.Floats(table), run.Of<int64_t>(ids),
+                                      run.Floats(out));
+                return absl::OkStatus();
+              }});
+  return absl::OkStatus();
+}
+
 absl::Status PlanGradient(OpPlanner& op) {
   ASSIGN_OR_RETURN(const TableShape shape, TableShapeOf(op));
   ASSIGN_OR_RETURN(const Buffer ids, op.Read("Ids", VarType::INT64));
@@ -129,6 +144,7 @@ absl::Status PlanGradient(OpPlanner& op) {
 OpPlans EmbeddingPlans() {
   return {{"lookup_table", PlanLookup},
           {"lookup_table_grad", PlanGradient},
+          {"lookup_table_dequant", PlanPackedLookup},
           {"lookup_table_v2", PlanLookup},
           {"lookup_table_v2_grad", PlanGradient},
           {"integer_lookup_table", PlanIntegerLookup},

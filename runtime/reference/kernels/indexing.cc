@@ -94,6 +94,36 @@ absl::Status LookupCodes(OpRun& op, bool is_v2) {
   return absl::OkStatus();
 }
 
+// A row is its minimum and its maximum, and then codes of 8 bits, four in the bits of each float:
+// (max - min) / 256 * code + min, each operation rounded to a float.
+absl::Status LookupPackedRows(OpRun& op) {
+  ASSIGN_OR_RETURN(const Lookup lookup, LookupOf(op, /*is_v2=*/false));
+  constexpr int64_t kRangeWords = 2;
+  constexpr int64_t kCodesOfWord = 4;
+  if (lookup.width <= kRangeWords) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("W has rows of ", lookup.width, "; want more than ", kRangeWords));
+  }
+  const Array& w = op.Input("W");
+  const int64_t width = (lookup.width - kRangeWords) * kCodesOfWord;
+  Dims out_dims = lookup.out_dims;
+  out_dims.back() = width;
+  Array out(VarType::FP32, out_dims);
+  for (size_t r = 0; r < lookup.rows.size(); ++r) {
+    if (lookup.rows[r] == lookup.padding) continue;
+    const int64_t row = lookup.rows[r] * lookup.width;
+    const auto min = static_cast<float>(w[row]);
+    const float step = (static_cast<float>(w[row + 1]) - min) / 256;
+    for (int64_t j = 0; j < width; ++j) {
+      const uint32_t word = FloatBits(w[row + kRangeWords + j / kCodesOfWord]);
+      const uint32_t code = word >> (8 * (j % kCodesOfWord)) & 0xff;
+      out[static_cast<int64_t>(r) * width + j] = step * static_cast<float>(code) + min;
+    }
+  }
+  op.SetOutput("Out", std::move(out));
+  return absl::OkStatus();
+}
+
 // Dense, whether is_sparse or not: a sparse gradient is another form of the same values.
 absl::Status LookupTableGradient(OpRun& op, bool is_v2) {
   ASSIGN_OR_RETURN(const Lookup lookup, LookupOf(op, is_v2));
@@ -307,6 +337,7 @@ Kernels IndexingKernels() {
       {"lookup_table_v2", [](OpRun& op) { return LookupTable(op, /*is_v2=*/true); }},
       {"lookup_table_grad", [](OpRun& op) { return LookupTableGradient(op, /*is_v2=*/false); }},
       {"lookup_table_v2_grad", [](OpRun& op) { return LookupTableGradient(op, /*is_v2=*/true); }},
+      {"lookup_table_dequant", LookupPackedRows},
       {"integer_lookup_table", [](OpRun& op) { return LookupCodes(op, /*is_v2=*/false); }},
       {"integer_lookup_table_v2", [](OpRun& op) { return LookupCodes(op, /*is_v2=*/true); }},
       {"top_k", TopK},

@@ -92,6 +92,10 @@ def _dequantizers():
                {"max_range": 127.0})
     yield Case("dequantize_log", {"X": Values([[127, -128, 0, -1]], "int8"),
                                   "Dict": Floats((128,), 0, 2)})
+    # Two rows of a minimum, a maximum and the codes 0, 64, 128, 62, as the bits of a float.
+    yield Case("lookup_table_dequant",
+               {"W": Values([[-1.0, 1.0, 0.25048828125], [0.5, 2.0, 0.25048828125]]),
+                "Ids": Values([[1], [0], [1]], "int64")})
 
 
 def _linear():

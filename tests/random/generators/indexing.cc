@@ -1,5 +1,10 @@
 // Ops that pick elements by index, and that sort.
 
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
 #include "tests/random/generators.h"
 
 namespace fixpoint::random_cases {
@@ -18,6 +23,30 @@ Generator Lookup(const std::string& type) {
          ") -> (Out=out) {padding_idx=", c.OneIn(2) ? -1 : c.Between(0, 3), "L}");
     c.Sums(SizeOf(ids));
   };
+}
+
+// A row's range, and codes of any bits: floats of four codes may be NaN.
+void LookupPackedRows(CaseMaker& c) {
+  const int rows = c.Between(1, 12);
+  const int words = c.Between(1, 10);
+  std::vector<float> table;
+  for (int i = 0; i < rows; ++i) {
+    table.push_back(static_cast<float>(c.Between(-100, 0)) / 7);
+    table.push_back(static_cast<float>(c.Between(0, 100)) / 7);
+    for (int j = 0; j < words; ++j) {
+      uint32_t codes = 0;
+      for (int k = 0; k < 4; ++k) codes = codes << 8 | static_cast<uint32_t>(c.Between(0, 255));
+      float word;
+      std::memcpy(&word, &codes, sizeof(word));
+      table.push_back(word);
+    }
+  }
+  Dims ids = c.SomeDims(1, 2, 10);
+  ids.push_back(1);
+  const std::string w = c.Floats({rows, 2 + words}, table);
+  c.Op("lookup_table_dequant(W=", w, ", Ids=", c.Integers(VarType::INT64, ids, 0, rows - 1),
+       ") -> (Out=out) {padding_idx=", c.OneIn(2) ? -1 : c.Between(0, 3), "L}");
+  c.Exact();
 }
 
 void Gather(CaseMaker& c) {
@@ -96,6 +125,7 @@ void Accuracy(CaseMaker& c) {
 
 Generators IndexingGenerators() {
   return {{"lookup_table", Lookup("lookup_table")},
+          {"lookup_table_dequant", LookupPackedRows},
           {"lookup_table_v2", Lookup("lookup_table_v2")},
           {"gather", Gather},
           {"one_hot", OneHot("one_hot")},

@@ -112,6 +112,16 @@ TEST(IndexingOps, LookUpRows) {
             "v1 f32[2,2] 5 6 1 2\nv2 f32[2,1,2] 0 0 1 2\n");
 }
 
+// 0.25048828125 has the bytes 0, 64, 128, 62: codes of a row from -1 to 1, whose steps are 1/128.
+TEST(IndexingOps, LookUpPackedRows) {
+  EXPECT_EQ(RunOps("lookup_table_dequant(W=w, Ids=ids) -> (Out=y) {padding_idx=0L}",
+                   "w f32[2,3] 0 1 0 -1 1 0.25048828125\nids i64[2,1] 1 0\n"),
+            "y f32[2,4] -1 -0.5 0 -0.515625 0 0 0 0\n");
+  EXPECT_EQ(
+      RunOps("lookup_table_dequant(W=w, Ids=ids) -> (Out=y)", "w f32[1,3] 0 1 0\nids i64[1,1] 1\n"),
+      "block 0, op 0 (lookup_table_dequant): Ids has 1; want 0 to 0");
+}
+
 TEST(IndexingOps, RefuseAnIndexThatIsNone) {
   EXPECT_EQ(RunOps("lookup_table(W=w, Ids=ids) -> (Out=y)", "w f32[2,1] 1 2\nids i64[1,1] 2\n"),
             "block 0, op 0 (lookup_table): Ids has 2; want 0 to 1");

@@ -68,6 +68,18 @@ TEST(Indexing, LooksUpRowsOfCodes) {
             "");
 }
 
+// 0.25048828125 has the bytes 0, 64, 128, 62; -0.015 and 7 have others.
+TEST(Indexing, LooksUpPackedRows) {
+  EXPECT_EQ(OpDifferences("lookup_table_dequant(W=w, Ids=i) -> (Out=y) {padding_idx=2L}",
+                          "w f32[3,4] -1 1 0.25048828125 -0.015 0.3 0.7 7 1e-3 0 1 2 3\n"
+                          "i i64[4,1] 1 0 2 1\n",
+                          0, {"y"}),
+            "");
+  EXPECT_THAT(OpDifferences("lookup_table_dequant(W=w, Ids=i) -> (Out=y)",
+                            "w f32[1,3] 0 1 0\ni i64[1,1] 1\n"),
+              testing::HasSubstr("(lookup_table_dequant): an id is 1; want 0 to 0"));
+}
+
 TEST(Indexing, RefusesTablesOfCodesThatDoNotFit) {
   const std::string table = "w i8[2,2] 1 2 3 4\n";
   const char* const kLookup =

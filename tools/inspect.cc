@@ -58,17 +58,14 @@ DEFINE_string(shapes, "", "extents of inputs: x=1x3x224x224; of sequences: words
 DEFINE_string(fetches, "", "outputs, comma separated; by default what it fetches, or the scores");
 DEFINE_string(target, "", "target to quantize for; by default that of transpile");
 DEFINE_string(config, "", "configuration to quantize by");
-DEFINE_string(output, "",
-              "where to write the program, profile, ranges or page; a program is gzipped for .gz");
+DEFINE_string(output, "", "where to write what is made; a program is gzipped for .gz");
 DEFINE_bool(merge, false, "writes one profile of all samples");
 DEFINE_bool(diff, false, "compares two profiles; exits with 1 if anything is different");
 DEFINE_int32(bits, 8, "of the codes that ranges are shown for");
 DEFINE_string(params, "", "parameters of the program, a combined file or a folder");
 DEFINE_string(format, "table", "table, json, nni, nni3, tensorrt or glow");
-DEFINE_string(rows, "fused8",
-              "fused8, glow_fused8, fused8_fp16, fused4_fp16, fused2_fp16 or paddle_dequant");
+DEFINE_string(rows, "fused8", "fused8, glow_fused8, fused{8,4,2}_fp16 or paddle_dequant");
 DEFINE_bool(decode, false, "makes floats of rows, instead of rows of floats");
-DEFINE_int64(columns, 0, "of the floats; by default as many as a row has codes");
 DEFINE_string(to, "", "binary, text or protobuf_text; by default by the output's name");
 
 namespace fixpoint {
@@ -292,8 +289,7 @@ absl::StatusOr<ExitCode> Ranges(const Paths& paths) {
 }
 
 absl::StatusOr<ExitCode> Rows(const Paths& paths) {
-  RETURN_IF_ERROR(CheckAtLeast("columns", FLAGS_columns, 0));
-  return RunRowsCommand({paths[0], FLAGS_rows, FLAGS_decode, FLAGS_columns, FLAGS_output});
+  return RunRowsCommand({paths[0], FLAGS_rows, FLAGS_decode, FLAGS_output});
 }
 
 absl::StatusOr<ExitCode> Report(const Paths& paths) {
@@ -363,7 +359,7 @@ std::vector<Subcommand> Subcommands() {
        "a table as rows of codes, each with its range, or back",
        1,
        1,
-       {"rows", "decode", "columns", "output"},
+       {"rows", "decode", "output"},
        &Rows},
       {"report",
        "RUN [RUN]",

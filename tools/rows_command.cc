@@ -1,6 +1,7 @@
 #include "tools/rows_command.h"
 
 #include <cstddef>
+#include <cstdint>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -52,24 +53,12 @@ absl::StatusOr<Tensor> Encode(const Tensor& table, RowFormat format) {
   return encoded;
 }
 
-// As many columns as codes, but for those that a byte holds beyond the last column.
-absl::StatusOr<size_t> ColumnsOf(RowFormat format, size_t row_bytes, int64_t wanted) {
-  if (wanted > 0) {
-    ASSIGN_OR_RETURN(const size_t bytes, RowBytes(format, static_cast<size_t>(wanted)));
-    if (bytes == row_bytes) return static_cast<size_t>(wanted);
-    return absl::InvalidArgumentError(
-        absl::StrCat("rows have ", row_bytes, " bytes; want ", bytes, " for ", wanted, " columns"));
-  }
-  ASSIGN_OR_RETURN(const size_t columns, MostColumns(format, row_bytes));
-  return columns;
-}
-
-absl::StatusOr<Tensor> Decode(const Tensor& table, RowFormat format, int64_t wanted) {
+absl::StatusOr<Tensor> Decode(const Tensor& table, RowFormat format) {
   const VarType::Type dtype = TypeOfRows(format);
   RETURN_IF_ERROR(CheckTable(table, dtype));
   const int64_t rows = table.dims()[0];
   const size_t row_bytes = static_cast<size_t>(table.dims()[1]) * ElementSize(dtype);
-  ASSIGN_OR_RETURN(const size_t columns, ColumnsOf(format, row_bytes, wanted));
+  ASSIGN_OR_RETURN(const size_t columns, MostColumns(format, row_bytes));
   ASSIGN_OR_RETURN(Tensor decoded,
                    Tensor::Allocate(VarType::FP32, {rows, static_cast<int64_t>(columns)}));
   for (size_t row = 0; row < static_cast<size_t>(rows); ++row) {
@@ -84,16 +73,13 @@ absl::StatusOr<Tensor> Decode(const Tensor& table, RowFormat format, int64_t wan
 absl::StatusOr<ExitCode> RunRowsCommand(const RowsCommand& command) {
   const absl::StatusOr<RowFormat> format = RowFormatOf(command.format);
   if (!format.ok()) return UsageError(absl::StrCat("--rows: ", format.status().message()));
-  if (command.columns > 0 && !command.decode) {
-    return UsageError("--columns goes with --decode: else the table says how many there are");
-  }
   if (command.output.empty()) return UsageError("rows: want an output: --output=FILE.npy");
   Outputs outputs({command.table});
   RETURN_IF_ERROR(CheckBinaryOutput(command.output));
   RETURN_IF_ERROR(outputs.Claim(command.output));
   ASSIGN_OR_RETURN(const Tensor table, LoadNpy(command.table));
   const absl::StatusOr<Tensor> made =
-      command.decode ? Decode(table, *format, command.columns) : Encode(table, *format);
+      command.decode ? Decode(table, *format) : Encode(table, *format);
   if (!made.ok()) return InFile(command.table, made.status());
   ASSIGN_OR_RETURN(const std::string bytes, NpyBytes(*made));
   RETURN_IF_ERROR(outputs.Stage(command.output, bytes));

@@ -3,7 +3,6 @@
 #ifndef FIXPOINT_TOOLS_ROWS_COMMAND_H_
 #define FIXPOINT_TOOLS_ROWS_COMMAND_H_
 
-#include <cstdint>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -15,12 +14,12 @@ struct RowsCommand {
   std::string table;   // a NumPy array of two dimensions
   std::string format;  // runtime/row_formats.h
   bool decode = false;
-  int64_t columns = 0;  // of the floats to decode; 0: as many as the codes of a row
-  std::string output;   // a NumPy array
+  std::string output;  // a NumPy array
 };
 
 // Floats [rows, columns] become bytes [rows, RowBytes] or, of paddle_dequant, as the op reads them,
-// floats [rows, RowBytes / 4]; with `decode`, the other way. Errors: usage errors; those of LoadNpy
+// floats [rows, RowBytes / 4]; with `decode`, the other way, with a column for each code that the
+// bytes of a row hold. Errors: usage errors; those of LoadNpy
 // and EncodeRow, with the row; kInvalidArgument: the array has other dimensions or elements.
 absl::StatusOr<ExitCode> RunRowsCommand(const RowsCommand& command);
 

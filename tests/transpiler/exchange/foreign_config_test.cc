@@ -2,9 +2,13 @@
 
 #include "transpiler/exchange/foreign_config.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "ops/op_schema.h"
@@ -137,7 +141,8 @@ TEST(NniConfig, BeginsAtTheStepThatAllEntriesName) {
 
 TEST(NniConfig, NamesThatNoLayerHasAreAnError) {
   EXPECT_EQ(Quantized(R"([{"quant_types": ["weight"], "quant_bits": 8, "op_names": ["conv9"]}])"),
-            "configuration: no quantizable op matches entry 1 { name: \"entry 1\" skip: true layer: \"conv9\" }; "
+            "configuration: no quantizable op matches entry 1 { name: \"entry 1\" skip: true "
+            "layer: \"conv9\" }; "
             "correct it, or set `optional: true` where that is meant [in plan_quantizers]");
 }
 
@@ -149,6 +154,18 @@ TEST(ModuleTypes, AreOpsThatThereAre) {
                                                  "fc",     "lookup_table",     "lookup_table_v2",
                                                  "matmul", "matmul_v2",        "mul"};
   EXPECT_EQ(OpTypesOfModule("default"), with_weights);
+}
+
+TEST(ModuleTypes, AreOnThePage) {
+  std::ifstream file("docs/other_tools.md");
+  const std::string page((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  for (const ModuleType& module : ModuleTypes()) {
+    std::vector<std::string> names = module.op_types;
+    names.push_back(module.name);
+    for (const std::string& name : names) {
+      EXPECT_THAT(page, testing::HasSubstr(absl::StrCat("`", name, "`")));
+    }
+  }
 }
 
 TEST(PaddleConfig, QuantizesTheTypesThatItNames) {

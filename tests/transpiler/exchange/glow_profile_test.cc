@@ -74,9 +74,10 @@ TEST(GlowProfileText, ThatIsWrongIsRefusedAtItsPlace) {
   EXPECT_EQ(ErrorOf(head + "- {NodeOutputName: 'x:0', Min: 0, Max: 1}\n"
                            "- {NodeOutputName: 'x:0', Min: 0, Max: 1}\n"),
             "p.yaml:9:3: \"x\" is there twice");
-  EXPECT_EQ(ErrorOf(head + "- {NodeOutputName: 'x:0', Mean: 0}\n"),
-            "p.yaml:8:27: \"Mean\" is no field of a node's range; there are NodeOutputName, Min, Max, "
-            "Histogram");
+  EXPECT_EQ(
+      ErrorOf(head + "- {NodeOutputName: 'x:0', Mean: 0}\n"),
+      "p.yaml:8:27: \"Mean\" is no field of a node's range; there are NodeOutputName, Min, Max, "
+      "Histogram");
 }
 
 }  // namespace

@@ -18,6 +18,9 @@ inline constexpr char kInsertedByAttr[] = "fixpoint.inserted_by";
 // STRINGS, on a changed op: "Input.0=x" for the old name in a slot, "X.3+" for an added argument,
 // "with_quant_attr=false" for the old value of an attribute, "quantization_type+" for an added one.
 inline constexpr char kRewiredAttr[] = "fixpoint.rewired";
+// STRING, on an op that stands in place of others, which a pattern replaced: the pattern. It does
+// not say what they were, so that only the edit log leads back.
+inline constexpr char kRewrittenByAttr[] = "fixpoint.rewritten_by";
 
 // The mark of an argument that is about to be changed, with its old name, and that of one that is
 // about to be added.

@@ -133,6 +133,11 @@ absl::Status Undo(Program* program) {
   std::vector<const Variable*> written;
   std::vector<const Variable*> unused;
   for (const Op& op : program->ops()) {
+    if (const std::optional<std::string> pattern = StringAttr(op.desc(), kRewrittenByAttr)) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(Describe(op), ": stands in place of ops that the pattern ", *pattern,
+                       " replaced, and the edit log that has them is gone"));
+    }
     if (op.FindAttr(kInsertedByAttr) != nullptr) {
       for (const Argument* output : op.outputs()) {
         if (output->variable() != nullptr) written.push_back(output->variable());
@@ -161,6 +166,7 @@ absl::Status Undo(Program* program) {
 bool HasMarks(const Program& program) {
   for (const Op& op : program.ops()) {
     if (op.FindAttr(kInsertedByAttr) != nullptr) return true;
+    if (op.FindAttr(kRewrittenByAttr) != nullptr) return true;
     if (StringsAttr(op.desc(), kRewiredAttr).has_value()) return true;
   }
   return false;

@@ -345,7 +345,9 @@ class BackwardPass {
     SummedGradients summed = SumGradients(std::move(gradient_ops_), names, block_.index());
     gradient_ops_ = std::move(summed.ops);
     for (const auto& [part, gradient] : summed.part_of) {
-      gradients_.emplace(part, gradients_.at(gradient));
+      // Emplacing may move what `at` refers to.
+      const Variable* const of = gradients_.at(gradient);
+      gradients_.emplace(part, of);
     }
   }
 

@@ -80,15 +80,19 @@ absl::Status CheckCanBeLowered(const Program& program) {
   return absl::FailedPreconditionError(absl::StrCat(program.name(), ": ", WhyNoCodes(program)));
 }
 
+absl::StatusOr<Pipeline> ParseLowerPipeline(absl::string_view text, const PassTable& passes) {
+  return Pipeline::Parse(text, passes, {"frozen", "training_stripped", "trained_parameters"});
+}
+
 absl::StatusOr<LoweredModel> Lower(const Program& program, const Scope& scope,
                                    const LowerOptions& options) {
   RETURN_IF_ERROR(CheckCanBeLowered(program));
   RETURN_IF_ERROR(CheckVerifies(program));
   const PassTable built_in_passes = LowerPasses();
   const PassTable& passes = options.passes != nullptr ? *options.passes : built_in_passes;
-  ASSIGN_OR_RETURN(const Pipeline pipeline,
-                   Pipeline::Parse(options.pipeline.empty() ? kLowerPipeline : options.pipeline,
-                                   passes, {"frozen", "training_stripped", "trained_parameters"}));
+  ASSIGN_OR_RETURN(
+      const Pipeline pipeline,
+      ParseLowerPipeline(options.pipeline.empty() ? kLowerPipeline : options.pipeline, passes));
   const QuantizerTable quantizers;
   LowerContext context(quantizers, scope);
   LoweredModel model{program.Clone(), Scope(), {}, {}};
@@ -97,7 +101,8 @@ absl::StatusOr<LoweredModel> Lower(const Program& program, const Scope& scope,
   pipeline_options.check_at_end = [&]() {
     // A pipeline of the caller's may end before anything is lowered.
     if (!context.lowered.empty()) {
-      RETURN_IF_ERROR(CheckLoweredProgram(program, model.program, context));
+      const Program& portable = context.portable ? *context.portable : program;
+      RETURN_IF_ERROR(CheckLoweredProgram(portable, model.program, context));
     }
     const auto& own_check = options.pipeline_options.check_at_end;
     return own_check ? own_check() : absl::OkStatus();

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "proto/program/program.h"
 #include "runtime/scope.h"
 #include "transpiler/lower/lowered_op.h"
@@ -17,6 +18,9 @@
 namespace fixpoint {
 
 inline constexpr char kLowerPipeline[] = "lower_to_integers,remove_dead_variables";
+
+// The pipeline of a lowering. Errors (kInvalidArgument): those of Pipeline::Parse.
+absl::StatusOr<Pipeline> ParseLowerPipeline(absl::string_view text, const PassTable& passes);
 
 struct LowerOptions {
   // The passes and the pipeline; null and empty: the built-in passes, and kLowerPipeline of them.

@@ -3,9 +3,11 @@
 #ifndef FIXPOINT_TRANSPILER_LOWER_LOWER_CONTEXT_H_
 #define FIXPOINT_TRANSPILER_LOWER_LOWER_CONTEXT_H_
 
+#include <optional>
 #include <vector>
 
 #include "ops/quantizer_table.h"
+#include "proto/program/program.h"
 #include "runtime/scope.h"
 #include "transpiler/lower/lowered_op.h"
 #include "transpiler/pipeline/edited_parameters.h"
@@ -20,6 +22,8 @@ class LowerContext final : public PassContext {
       : PassContext(quantizers), parameters(&frozen) {}
 
   EditedParameters parameters;
+  // What was lowered, if passes before that have changed what was given.
+  std::optional<Program> portable;
   std::vector<LoweredOp> lowered;  // in program order, without feeds and fetches
 };
 

@@ -57,6 +57,7 @@ class LowerToIntegers final : public StagePass<LowerContext> {
   bool IsHeldToPlan() const override { return false; }
 
   absl::Status RunIn(Program& program, LowerContext& context) const override {
+    if (program.edited()) context.portable = program.Clone();
     const RulesByType rules = IndexRules();
     Lowering lowering(&program, &context, name());
     absl::flat_hash_map<const Op*, size_t> records;  // of context.lowered

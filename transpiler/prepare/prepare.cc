@@ -78,6 +78,10 @@ std::string PreparePipelineOf(const PrepareOptions& options) {
   return passes + ",remove_dead_variables";
 }
 
+absl::StatusOr<Pipeline> ParsePreparePipeline(absl::string_view text, const PassTable& passes) {
+  return Pipeline::Parse(text, passes, {"trained_parameters", "training_stripped"});
+}
+
 absl::StatusOr<PreparedModel> Prepare(const Program& program, const Scope& scope,
                                       const PrepareOptions& options) {
   RETURN_IF_ERROR(CheckCanBePrepared(program));
@@ -85,8 +89,7 @@ absl::StatusOr<PreparedModel> Prepare(const Program& program, const Scope& scope
   const PassTable built_in_passes = PreparePasses();
   const PassTable& passes = options.passes == nullptr ? built_in_passes : *options.passes;
   const std::string text = options.pipeline.empty() ? PreparePipelineOf(options) : options.pipeline;
-  ASSIGN_OR_RETURN(const Pipeline pipeline,
-                   Pipeline::Parse(text, passes, {"trained_parameters", "training_stripped"}));
+  ASSIGN_OR_RETURN(const Pipeline pipeline, ParsePreparePipeline(text, passes));
   PrepareContext context(quantizers, scope);
   PreparedModel model{program.Clone(), Scope(), {}, {}};
   RETURN_IF_ERROR(pipeline.Run(model.program, context, options.pipeline_options));

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "proto/program/program.h"
 #include "runtime/scope.h"
 #include "transpiler/pipeline/pipeline.h"
@@ -16,6 +17,9 @@
 namespace fixpoint {
 
 class PassTable;
+
+// The pipeline of a preparation. Errors (kInvalidArgument): those of Pipeline::Parse.
+absl::StatusOr<Pipeline> ParsePreparePipeline(absl::string_view text, const PassTable& passes);
 
 struct PrepareOptions {
   // Whether batch norms are folded into weights, which rounds floats in another way: for who needs

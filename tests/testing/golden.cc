@@ -14,6 +14,7 @@
 #include "proto/program/program.h"
 #include "proto/text/program_text.h"
 #include "tests/testing/golden_inference.h"
+#include "tests/testing/golden_rewrite.h"
 #include "tests/testing/open_ends.h"
 #include "transpiler/report/account.h"
 #include "transpiler/train/quantize_transpiler.h"
@@ -94,6 +95,7 @@ std::string PrintGolden(const Golden& golden) {
 }
 
 absl::StatusOr<Golden> Regenerate(const Golden& golden, absl::string_view name) {
+  if (golden.Setting("mode") == "rewrite") return RegenerateRewrite(golden, name);
   if (!golden.Setting("mode").empty()) return RegenerateInference(golden, name);
   Golden made = golden;
   ASSIGN_OR_RETURN(Program program, ParseGoldenProgram(*golden.Section("program"), "program.txt"));

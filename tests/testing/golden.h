@@ -12,7 +12,7 @@
 // Sections that are given are made anew from `program` (and `startup`) and compared: `becomes` the
 // program, `startup becomes` the startup program, `account` the decisions, `error` the message, of
 // which a line that ends in " ..." stands for all that begin as it does.
-// With a setting `mode`, golden_inference.h says what is made.
+// With a setting `mode`, golden_inference.h and golden_rewrite.h say what is made.
 
 #ifndef FIXPOINT_TESTS_TESTING_GOLDEN_H_
 #define FIXPOINT_TESTS_TESTING_GOLDEN_H_

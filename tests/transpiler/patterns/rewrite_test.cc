@@ -1,0 +1,117 @@
+// Rewrites beside what comes before and after them; what patterns do is in tests/golden/rewrite.
+
+#include "transpiler/patterns/rewrite.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "ops/backward.h"
+#include "proto/program/program.h"
+#include "tests/testing/parsed_program.h"
+#include "transpiler/patterns/pattern_file.h"
+#include "transpiler/patterns/pattern_pass.h"
+#include "transpiler/train/quantize_transpiler.h"
+#include "transpiler/train/train_passes.h"
+
+namespace fixpoint {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr char kNet[] = R"(program version=2006002
+block 0 {
+  var x f32[-1,4]
+  var w f32[4,4] persistable
+  var a f32[-1,4]
+  var s f32[-1,4]
+  var y f32[-1,4]
+  var l f32[1]
+  matmul_v2(X=x, Y=w) -> (Out=a)
+  sigmoid(X=a) -> (Out=s)
+  elementwise_mul(X=a, Y=s) -> (Out=y)
+  mean(X=y) -> (Out=l)
+}
+)";
+
+std::vector<Pattern> Patterns(const std::string& name) { return LoadPatterns(name).value(); }
+
+std::string Bytes(const Program& program) { return program.Proto().SerializeAsString(); }
+
+TEST(Rewrite, QuantizingTheResultIsUndoneBeforeTheRewrite) {
+  Program program = ParsedProgram(kNet);
+  const std::string original = Bytes(program);
+  ASSERT_TRUE(Rewrite(&program, Patterns("swish")).ok());
+  const std::string rewritten = Bytes(program);
+  const auto transpiled = Transpile(&program);
+  ASSERT_TRUE(transpiled.ok()) << transpiled.status();
+  EXPECT_EQ(transpiled->left_alone, "");
+  ASSERT_TRUE(Untranspile(&program).ok());
+  EXPECT_EQ(Bytes(program), rewritten);
+  ASSERT_TRUE(Untranspile(&program).ok());
+  EXPECT_EQ(Bytes(program), original);
+}
+
+TEST(Rewrite, APatternIsAPassOfATranspile) {
+  const std::vector<Pattern> patterns = Patterns("swish");
+  PassTable passes = TrainPasses();
+  ASSERT_TRUE(AddPatternPasses(patterns, &passes).ok());
+  TranspileOptions options;
+  options.passes = &passes;
+  options.pipeline = std::string("swish,") + kTrainPipeline;
+  Program program = ParsedProgram(kNet);
+  const std::string original = Bytes(program);
+  const auto transpiled = Transpile(&program, options);
+  ASSERT_TRUE(transpiled.ok()) << transpiled.status();
+  EXPECT_THAT(transpiled->notes, testing::Contains("swish: replaced 1 matches"));
+  ASSERT_TRUE(Untranspile(&program).ok());
+  EXPECT_EQ(Bytes(program), original);
+}
+
+TEST(Rewrite, WithoutTheEditLogThereIsNoWayBack) {
+  Program program = ParsedProgram(kNet);
+  ASSERT_TRUE(Rewrite(&program, Patterns("swish")).ok());
+  program.ClearEditLog();
+  const std::string rewritten = Bytes(program);
+  EXPECT_THAT(std::string(Untranspile(&program).message()),
+              HasSubstr("block 0, op 1 (swish): stands in place of ops that the pattern swish "
+                        "replaced, and the edit log that has them is gone"));
+  EXPECT_EQ(Bytes(program), rewritten);
+}
+
+TEST(Rewrite, AfterAnErrorTheProgramIsAsBefore) {
+  const auto patterns = ParsePatterns(
+      "pattern one \"One way.\"\nbefore:\n  sigmoid(X=x) -> (Out=y)\n"
+      "after:\n  tanh(X=x) -> (Out=y)\n"
+      "pattern other \"The other.\"\nbefore:\n  tanh(X=x) -> (Out=y)\n"
+      "after:\n  sigmoid(X=x) -> (Out=y)\n",
+      "p.txt");
+  ASSERT_TRUE(patterns.ok()) << patterns.status();
+  Program program = ParsedProgram(kNet);
+  const std::string original = Bytes(program);
+  const auto report = Rewrite(&program, *patterns);
+  EXPECT_EQ(report.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(report.status().message()),
+              HasSubstr("patterns one, other still match after 32 rounds"));
+  EXPECT_EQ(Bytes(program), original);
+}
+
+TEST(Rewrite, BeforeOrAfterTheBackwardPassIsTheSame) {
+  Program before = ParsedProgram(kNet);
+  ASSERT_TRUE(Rewrite(&before, Patterns("swish")).ok());
+  before.ClearEditLog();
+  ASSERT_TRUE(AppendBackward(&before, "l").ok());
+  Program after = ParsedProgram(kNet);
+  ASSERT_TRUE(AppendBackward(&after, "l").ok());
+  ASSERT_TRUE(Rewrite(&after, Patterns("swish")).ok());
+  std::vector<std::string> types_before;
+  std::vector<std::string> types_after;
+  for (const Op& op : before.ops()) types_before.push_back(op.type());
+  for (const Op& op : after.ops()) types_after.push_back(op.type());
+  EXPECT_EQ(types_after, types_before);
+}
+
+}  // namespace
+}  // namespace fixpoint

@@ -1,0 +1,249 @@
+#include "transpiler/patterns/pattern_checks.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "ops/forward_ops.h"
+#include "ops/infer.h"
+#include "ops/op_schema.h"
+#include "ops/op_traits.h"
+#include "proto/base/nearest_name.h"
+#include "proto/base/status_macros.h"
+#include "proto/program/op_builder.h"
+#include "proto/program/program.h"
+#include "proto/program/type_names.h"
+#include "transpiler/patterns/match_conditions.h"
+#include "transpiler/patterns/pattern_matcher.h"
+#include "transpiler/patterns/replaced_gradients.h"
+
+namespace fixpoint {
+namespace {
+
+// Dtypes and structure do not depend on the era; where entries of schemas do, either one is looked
+// up.
+constexpr Era kAnyEra = Era::kPaddle2;
+constexpr int64_t kAnyVersion = 2006002;
+
+template <typename Entries>
+std::vector<std::string> NamesOf(const Entries& entries) {
+  std::vector<std::string> names;
+  for (const auto& entry : entries) names.push_back(entry.name);
+  return names;
+}
+
+const SlotSchema* FindSlotSchema(const OpSchema& schema, bool is_output, absl::string_view name) {
+  return is_output ? schema.FindOutput(name, kAnyEra) : schema.FindInput(name, kAnyEra);
+}
+
+// Ones that every op may carry say what is done with an op in training, which no pattern changes.
+const AttrSchema* FindAttrSchema(absl::string_view op_type, absl::string_view name) {
+  const OpSchema* const schema = FindOpSchema(op_type);
+  return schema == nullptr ? nullptr : schema->FindAttr(name, kAnyEra);
+}
+
+class OpCheck {
+ public:
+  OpCheck(const PatternOp& op, bool is_after, absl::string_view place)
+      : op_(op), is_after_(is_after), place_(place) {}
+
+  absl::Status Check() const {
+    const OpSchema* const schema = FindOpSchema(op_.type);
+    if (schema == nullptr) {
+      std::vector<std::string> types;
+      for (const OpSchema* known : AllOpSchemas()) types.push_back(known->type());
+      return Error("there is no op ", op_.type, DidYouMean(op_.type, types));
+    }
+    if (!ForwardTypeOf(op_.type).empty()) {
+      return Error(op_.type,
+                   " is a gradient op; want ops of the forward part, whose gradients are "
+                   "derived");
+    }
+    if (!schema->traits().captures.empty()) {
+      return Error(op_.type, " runs a block; want ops that do not");
+    }
+    for (const bool is_output : {false, true}) RETURN_IF_ERROR(CheckSlots(*schema, is_output));
+    for (const PatternAttribute& attribute : op_.attributes) {
+      RETURN_IF_ERROR(CheckAttribute(*schema, attribute));
+    }
+    return is_after_ ? CheckGivenAttributes(*schema) : absl::OkStatus();
+  }
+
+ private:
+  template <typename... Parts>
+  absl::Status Error(const Parts&... parts) const {
+    return absl::InvalidArgumentError(absl::StrCat(place_, parts...));
+  }
+
+  absl::Status CheckSlots(const OpSchema& schema, bool is_output) const {
+    const auto slots = is_output ? schema.outputs() : schema.inputs();
+    const std::vector<PatternSlot>& given = is_output ? op_.outputs : op_.inputs;
+    const char* const kind = is_output ? "output" : "input";
+    for (const PatternSlot& slot : given) {
+      const SlotSchema* const known = FindSlotSchema(schema, is_output, slot.name);
+      if (known == nullptr) {
+        return Error(op_.type, " has no ", kind, " ", slot.name,
+                     OfferNames(slot.name, NamesOf(slots)));
+      }
+      if (!known->list && slot.values.size() > 1) {
+        return Error(kind, " ", slot.name, " of ", op_.type, " has ", slot.values.size(),
+                     " arguments; want one");
+      }
+    }
+    for (const SlotSchema& slot : slots) {
+      // What `before` leaves out of the outputs is read by nobody.
+      if (slot.optional || slot.eras != Eras::kAll || (is_output && !is_after_)) continue;
+      if (std::none_of(given.begin(), given.end(),
+                       [&slot](const PatternSlot& one) { return one.name == slot.name; })) {
+        return Error(op_.type, " has no ", kind, " ", slot.name, " here; want ", slot.name,
+                     "=NAME");
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckAttribute(const OpSchema& schema, const PatternAttribute& attribute) const {
+    const AttrSchema* const known = schema.FindAttr(attribute.name, kAnyEra);
+    if (known == nullptr) {
+      return Error(op_.type, " has no attribute ", attribute.name,
+                   OfferNames(attribute.name, NamesOf(schema.attrs())));
+    }
+    if (known->type == AttrType::BLOCK || known->type == AttrType::BLOCKS) {
+      return Error("attribute ", attribute.name, " names a block; want ops that run none");
+    }
+    const AttrType given = attribute.value.type();
+    if (attribute.variable >= 0 || given == known->type) return absl::OkStatus();
+    return Error("attribute ", attribute.name, " of ", op_.type, " is of type ",
+                 AttrTypeName(known->type), "; got ", AttrTypeName(given));
+  }
+
+  absl::Status CheckGivenAttributes(const OpSchema& schema) const {
+    for (const AttrSchema& attr : schema.attrs()) {
+      if (attr.default_value != nullptr || attr.eras != Eras::kAll) continue;
+      if (std::none_of(op_.attributes.begin(), op_.attributes.end(),
+                       [&attr](const PatternAttribute& one) { return one.name == attr.name; })) {
+        return Error(op_.type, " has no attribute ", attr.name,
+                     " here, which has no default; "
+                     "give it");
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  const PatternOp& op_;
+  const bool is_after_;
+  const absl::string_view place_;
+};
+
+// The op over the names of the pattern, with the attributes that have a value there.
+OpDesc DescOf(const Pattern& pattern, const PatternOp& op) {
+  OpDesc desc;
+  desc.set_type(op.type);
+  for (const bool is_output : {false, true}) {
+    for (const PatternSlot& slot : is_output ? op.outputs : op.inputs) {
+      OpDesc::Var* const var = is_output ? desc.add_outputs() : desc.add_inputs();
+      var->set_parameter(slot.name);
+      for (const int value : slot.values) var->add_arguments(pattern.values[value].name);
+    }
+  }
+  for (const PatternAttribute& attribute : op.attributes) {
+    if (attribute.variable < 0) *desc.add_attrs() = attribute.value;
+  }
+  return desc;
+}
+
+bool HasVariables(const PatternOp& op) {
+  return std::any_of(op.attributes.begin(), op.attributes.end(),
+                     [](const PatternAttribute& attribute) { return attribute.variable >= 0; });
+}
+
+// What ops give, from what the var lines say.
+using Types = absl::flat_hash_map<std::string, VarDesc>;
+
+Types TypesOf(const Pattern& pattern, absl::Span<const PatternOp> ops) {
+  Types types;
+  for (const PatternValue& value : pattern.values) {
+    if (value.declared && value.kind == PatternValue::Kind::kCapture) {
+      types[value.name] = *value.declared;
+    }
+  }
+  for (const PatternOp& op : ops) {
+    if (HasVariables(op)) continue;
+    const OpDesc desc = DescOf(pattern, op);
+    const auto inferred = InferOutputs(desc, kAnyEra, [&types](absl::string_view name) {
+      const auto known = types.find(name);
+      return known == types.end() ? nullptr : &known->second;
+    });
+    if (!inferred.ok()) continue;
+    size_t output = 0;
+    for (const OpDesc::Var& slot : desc.outputs()) {
+      for (const std::string& name : slot.arguments()) {
+        const InferredOutput& type = (*inferred)[output++];
+        if (!type.dtype) continue;
+        types[name] =
+            MakeTensorVar(name, *type.dtype, type.dims ? DimsView(*type.dims) : DimsView());
+      }
+    }
+  }
+  return types;
+}
+
+}  // namespace
+
+absl::Status CheckPatternOp(const PatternOp& op, bool is_after, absl::string_view place) {
+  return OpCheck(op, is_after, place).Check();
+}
+
+AttrType TypeOfAttribute(absl::string_view op_type, absl::string_view attribute) {
+  return FindAttrSchema(op_type, attribute)->type;
+}
+
+absl::Status CheckResultTypes(const Pattern& pattern, absl::string_view file_name) {
+  const Types before = TypesOf(pattern, pattern.before);
+  const Types after = TypesOf(pattern, pattern.after);
+  for (const PatternValue& value : pattern.values) {
+    if (value.kind != PatternValue::Kind::kResult) continue;
+    const auto was = before.find(value.name);
+    const auto is = after.find(value.name);
+    if (is == after.end()) continue;
+    const auto dtype = [](const VarDesc& var) {
+      return var.type().lod_tensor().tensor().data_type();
+    };
+    const VarDesc* wanted = value.declared ? &*value.declared : nullptr;
+    if (wanted == nullptr && was != before.end()) wanted = &was->second;
+    if (wanted == nullptr || dtype(*wanted) == dtype(is->second)) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(file_name, ":", pattern.after.back().line, ": pattern ", pattern.name,
+                     ": `after` gives \"", value.name, "\" as ", TypeName(dtype(is->second)),
+                     " and `before` as ", TypeName(dtype(*wanted)), "; want one dtype"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckEnds(const Pattern& pattern, absl::string_view file_name) {
+  ProgramDesc desc;
+  desc.mutable_version()->set_version(kAnyVersion);
+  BlockDesc& block = *desc.add_blocks();
+  block.set_idx(0);
+  block.set_parent_idx(-1);
+  for (const auto& [name, var] : TypesOf(pattern, pattern.after)) *block.add_vars() = var;
+  for (const PatternOp& op : pattern.after) *block.add_ops() = DescOf(pattern, op);
+  ASSIGN_OR_RETURN(const Program program, Program::Create(std::move(desc), file_name));
+  const PatternMatcher matcher(pattern, kAnyEra);
+  for (const Op& op : program.block(0).ops()) {
+    const std::optional<Match> match = matcher.MatchAt(op, nullptr);
+    if (!match || FindObstacle(*match, ReplacedGradients(), {})) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        file_name, ":", pattern.after[op.Index()].line, ": pattern ", pattern.name,
+        ": `before` matches what `after` writes, so that it would be applied for ever; say in "
+        "`before` what differs, by an attribute or a var line"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace fixpoint

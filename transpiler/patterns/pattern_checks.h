@@ -1,0 +1,28 @@
+// Whether a pattern agrees with the schemas of its ops, and comes to an end.
+
+#ifndef FIXPOINT_TRANSPILER_PATTERNS_PATTERN_CHECKS_H_
+#define FIXPOINT_TRANSPILER_PATTERNS_PATTERN_CHECKS_H_
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "proto/wire/program.pb.h"
+#include "transpiler/patterns/pattern.h"
+
+namespace fixpoint {
+
+// The op's type, slots and attributes, by its schema; the eras agree with one of them. Error
+// (kInvalidArgument): `place`, what is wrong, and what would be right. REQUIRES: values of slots
+// are positions in the pattern.
+absl::Status CheckPatternOp(const PatternOp& op, bool is_after, absl::string_view place);
+
+// The type of an attribute of an op. REQUIRES: CheckPatternOp finds nothing wrong with the op.
+AttrType TypeOfAttribute(absl::string_view op_type, absl::string_view attribute);
+
+// What `after` gives has the dtypes that `before` gives, as far as var lines and ops say them, and
+// `before` does not match in `after`. Errors as above, with the lines of `file_name`.
+absl::Status CheckResultTypes(const Pattern& pattern, absl::string_view file_name);
+absl::Status CheckEnds(const Pattern& pattern, absl::string_view file_name);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TRANSPILER_PATTERNS_PATTERN_CHECKS_H_

@@ -1,0 +1,282 @@
+#include "transpiler/patterns/pattern_matcher.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "ops/forward_ops.h"
+#include "ops/op_form.h"
+#include "ops/op_schema.h"
+#include "ops/op_traits.h"
+#include "proto/program/attributes.h"
+#include "proto/program/program.h"
+#include "proto/program/type_names.h"
+#include "proto/text/program_text.h"
+
+namespace fixpoint {
+namespace {
+
+// How many ops are compared with those of the pattern for one root: ops that commute have two
+// orders each, and more orders than that are not what a pattern is about.
+constexpr int kMostComparisons = 4096;
+
+// Whether two attributes say the same: INT and LONG, and FLOAT and FLOAT64, are alike, as files of
+// several eras have them.
+bool SayTheSame(const OpDesc::Attr& a, const OpDesc::Attr& b) {
+  if (a.type() == AttrType::BOOLEAN || b.type() == AttrType::BOOLEAN) {
+    return BoolValue(a).has_value() && BoolValue(a) == BoolValue(b);
+  }
+  if (const auto integer = IntValue(a); integer && IntValue(b)) return integer == IntValue(b);
+  if (const auto number = FloatValue(a); number && FloatValue(b)) {
+    return static_cast<float>(*number) == static_cast<float>(*FloatValue(b));
+  }
+  if (const auto integers = IntsValue(a); integers && IntsValue(b)) return integers == IntsValue(b);
+  if (const auto numbers = FloatsValue(a); numbers && FloatsValue(b)) {
+    return numbers == FloatsValue(b);
+  }
+  if (const auto text = StringValue(a)) return text == StringValue(b);
+  if (const auto texts = StringsValue(a)) return texts == StringsValue(b);
+  return PrintAttrValue(a) == PrintAttrValue(b);
+}
+
+// The operands of an op whose result is the same for both orders; null where there are none.
+struct Operands {
+  const Argument* x = nullptr;
+  const Argument* y = nullptr;
+};
+
+// Where one operand is broadcast to the other, their order says which.
+bool HaveOneRank(const Argument& x, const Argument& y) {
+  const auto rank = [](const Argument& operand) {
+    const VarType::TensorDesc* const tensor =
+        operand.variable() == nullptr ? nullptr : operand.variable()->tensor();
+    return tensor == nullptr ? 0 : tensor->dims_size();
+  };
+  return rank(x) > 0 && rank(x) == rank(y);
+}
+
+Operands CommutingOperands(const Op& op) {
+  const OpTraits& traits = TraitsOf(op);
+  Operands operands;
+  if (traits.is_on_integers) return operands;
+  if (traits.sum) {
+    operands = {op.Input(traits.sum->x), op.Input(traits.sum->y)};
+  } else if (traits.multiplies_elements) {
+    operands = {op.Input("X"), op.Input("Y")};
+  }
+  if (operands.x == nullptr || operands.y == nullptr || !HaveOneRank(*operands.x, *operands.y)) {
+    return {};
+  }
+  return operands;
+}
+
+// What a variable lacks of what a pattern's var line says; "" if nothing.
+std::string Unlike(const VarDesc& wanted, const Variable& variable) {
+  const VarType::TensorDesc& tensor = wanted.type().lod_tensor().tensor();
+  const VarType::TensorDesc* const declared = variable.tensor();
+  if (!variable.is_dense_tensor() || declared == nullptr) return "is not declared as a tensor";
+  if (declared->data_type() != tensor.data_type()) {
+    return absl::StrCat("is of ", TypeName(declared->data_type()), ", and not of ",
+                        TypeName(tensor.data_type()));
+  }
+  if (wanted.persistable() && !variable.persistable()) return "is not persistable";
+  if (tensor.dims_size() == 0) return "";
+  if (declared->dims_size() != tensor.dims_size()) {
+    return absl::StrCat("has ", declared->dims_size(), " dimensions, and not ", tensor.dims_size());
+  }
+  for (int i = 0; i < tensor.dims_size(); ++i) {
+    if (tensor.dims(i) != -1 && tensor.dims(i) != declared->dims(i)) {
+      return absl::StrCat("has extent ", declared->dims(i), " on axis ", i, ", and not ",
+                          tensor.dims(i));
+    }
+  }
+  return "";
+}
+
+bool HasSlot(absl::Span<const PatternSlot> slots, absl::string_view name) {
+  return std::any_of(slots.begin(), slots.end(),
+                     [name](const PatternSlot& slot) { return slot.name == name; });
+}
+
+}  // namespace
+
+const Op& Match::last_op() const {
+  return **std::max_element(ops.begin(), ops.end(),
+                            [](const Op* a, const Op* b) { return a->IsBefore(*b); });
+}
+
+bool Match::Has(const Op& op) const { return std::find(ops.begin(), ops.end(), &op) != ops.end(); }
+
+// The search from one root.
+class PatternMatcher::Search {
+ public:
+  Search(const Pattern& pattern, Era era, PartialMatch* partial)
+      : pattern_(pattern), era_(era), partial_(partial) {}
+
+  std::optional<Match> From(const Op& root) {
+    block_ = &root.block();
+    Match match;
+    match.pattern = &pattern_;
+    match.ops.resize(pattern_.before.size());
+    match.values.resize(pattern_.values.size());
+    match.attributes.resize(pattern_.variables.size());
+    if (!Try(root, 0, match)) return std::nullopt;
+    return match;
+  }
+
+ private:
+  // Whether the op is that of a step, and those of later steps are found too; `match` is then
+  // complete.
+  bool Try(const Op& op, size_t step, Match& match) {
+    const int index = pattern_.steps[step].op;
+    const Operands operands = CommutingOperands(op);
+    for (const bool swapped : {false, true}) {
+      if (swapped && operands.x == nullptr) break;
+      Match longer = match;
+      if (!Bind(op, index, swapped ? operands : Operands(), longer)) continue;
+      if (step + 1 == pattern_.steps.size() || Find(step + 1, longer)) {
+        match = std::move(longer);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  bool Find(size_t step, Match& match) {
+    const MatchStep& next = pattern_.steps[step];
+    const Value& value = *match.values[next.value];
+    if (next.writes) {
+      if (value.written_by() != nullptr) return Try(*value.op(), step, match);
+      const Argument* const reader =
+          *std::find_if(value.readers().begin(), value.readers().end(),
+                        [&match](const Argument* argument) { return match.Has(argument->op()); });
+      return Fail(match, reader->op(), [&] {
+        return absl::StrCat("\"", value.variable().name(), "\" is written by no op; want ",
+                            pattern_.before[next.op].type);
+      });
+    }
+    for (const Argument* reader : value.readers()) {
+      if (Try(reader->op(), step, match)) return true;
+    }
+    return Fail(match, *value.op(), [&] {
+      return absl::StrCat("\"", value.variable().name(), "\" is read by no ",
+                          pattern_.before[next.op].type, " as it is looked for");
+    });
+  }
+
+  // Notes why the match goes no further. `reason` is asked only if somebody wants to know.
+  template <typename Reason>
+  bool Fail(const Match& match, const Op& op, Reason reason) {
+    if (partial_ == nullptr) return false;
+    const int found = static_cast<int>(
+        std::count_if(match.ops.begin(), match.ops.end(), [](const Op* op) { return op; }));
+    if (found > partial_->ops) *partial_ = {found, {&op, reason()}};
+    return false;
+  }
+
+  bool Bind(const Op& op, int index, const Operands& swapped, Match& match) {
+    const PatternOp& wanted = pattern_.before[index];
+    const auto fail = [&](auto... why) {
+      return Fail(match, op, [&] { return absl::StrCat(why...); });
+    };
+    if (++comparisons_ > kMostComparisons) {
+      return fail("there are too many orders of what commutes to try");
+    }
+    if (op.type() != wanted.type) return fail("the pattern has ", wanted.type, " here");
+    if (&op.block() != block_ || !op.sub_blocks().empty() || !IsForward(op)) {
+      return fail("it is in another block, runs a block, or is not of the forward part");
+    }
+    if (match.Has(op)) return fail("the pattern has two ops of that type here");
+    if (const std::optional<std::string> fused = FindFusedAttribute(op.desc())) {
+      return fail("its ", *fused, " says that it does other ops' work too");
+    }
+    for (const Argument* input : op.inputs()) {
+      if (input->value() != nullptr && !HasSlot(wanted.inputs, input->slot_name())) {
+        return fail("it reads ", std::string(input->slot_name()),
+                    ", which the pattern's op does not");
+      }
+    }
+    for (const PatternAttribute& attribute : wanted.attributes) {
+      if (!BindAttribute(op, attribute, match)) return false;
+    }
+    for (const bool is_output : {false, true}) {
+      for (const PatternSlot& slot : is_output ? wanted.outputs : wanted.inputs) {
+        const auto arguments = is_output ? op.Outputs(slot.name) : op.Inputs(slot.name);
+        if (arguments.size() != slot.values.size()) {
+          return fail(slot.name, " has ", arguments.size(), " arguments, and not ",
+                      slot.values.size());
+        }
+        for (size_t i = 0; i < arguments.size(); ++i) {
+          const Argument* argument = arguments[i];
+          if (argument == swapped.x) {
+            argument = swapped.y;
+          } else if (argument == swapped.y) {
+            argument = swapped.x;
+          }
+          if (!BindValue(*argument, slot, slot.values[i], match)) return false;
+        }
+      }
+    }
+    match.ops[index] = &op;
+    return true;
+  }
+
+  bool BindAttribute(const Op& op, const PatternAttribute& wanted, Match& match) {
+    const OpDesc::Attr* const has = AttrOrDefault(op.desc(), wanted.name, era_);
+    const OpDesc::Attr* want = &wanted.value;
+    if (wanted.variable >= 0) {
+      OpDesc::Attr& bound = match.attributes[wanted.variable];
+      if (has != nullptr && !bound.has_type()) {
+        bound = *has;
+        return true;
+      }
+      want = &bound;
+    }
+    if (has != nullptr && SayTheSame(*want, *has)) return true;
+    return Fail(match, op, [&] {
+      return absl::StrCat(wanted.name, " is ", has == nullptr ? "not given" : PrintAttrValue(*has),
+                          ", and not ", want->has_type() ? PrintAttrValue(*want) : "given");
+    });
+  }
+
+  bool BindValue(const Argument& argument, const PatternSlot& slot, int index, Match& match) {
+    const Value*& bound = match.values[index];
+    const Value* const value = argument.value();
+    if (value != nullptr && bound == value) return true;
+    const PatternValue& wanted = pattern_.values[index];
+    if (value == nullptr || bound != nullptr) {
+      return Fail(match, argument.op(), [&] {
+        return absl::StrCat(
+            slot.name, " is \"", std::string(argument.name()), "\", and not \"", wanted.name,
+            "\" of the pattern",
+            bound == nullptr ? "" : absl::StrCat(", which is \"", bound->variable().name(), "\""));
+      });
+    }
+    if (wanted.declared) {
+      const std::string unlike = Unlike(*wanted.declared, value->variable());
+      if (!unlike.empty()) {
+        return Fail(match, argument.op(), [&] {
+          return absl::StrCat(slot.name, " is \"", std::string(argument.name()), "\", which ",
+                              unlike);
+        });
+      }
+    }
+    bound = value;
+    return true;
+  }
+
+  const Pattern& pattern_;
+  const Era era_;
+  PartialMatch* const partial_;
+  const Block* block_ = nullptr;
+  int comparisons_ = 0;
+};
+
+std::optional<Match> PatternMatcher::MatchAt(const Op& root, PartialMatch* partial) const {
+  if (root.type() != pattern_.root().type) return std::nullopt;
+  return Search(pattern_, era_, partial).From(root);
+}
+
+}  // namespace fixpoint

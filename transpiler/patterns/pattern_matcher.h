@@ -1,0 +1,62 @@
+// Finds the ops of a program that are those of a pattern's `before`: by what they read and write,
+// not by names. Whether they can be replaced is asked after that (match_conditions.h).
+
+#ifndef FIXPOINT_TRANSPILER_PATTERNS_PATTERN_MATCHER_H_
+#define FIXPOINT_TRANSPILER_PATTERNS_PATTERN_MATCHER_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ops/era.h"
+#include "proto/program/program_fwd.h"
+#include "proto/wire/program.pb.h"
+#include "transpiler/patterns/pattern.h"
+
+namespace fixpoint {
+
+// What stands for the parts of a pattern. Null and empty where nothing does yet.
+struct Match {
+  const Pattern* pattern = nullptr;
+  std::vector<const Op*> ops;            // by the op of `before`
+  std::vector<const Value*> values;      // by the value; null for what `after` makes
+  std::vector<OpDesc::Attr> attributes;  // by the variable
+
+  // The op of the block that runs last. REQUIRES: all ops are there.
+  const Op& last_op() const;
+  bool Has(const Op& op) const;
+};
+
+// Why ops that look like a pattern are not replaced.
+struct Obstacle {
+  const Op* op = nullptr;  // at which it was found
+  std::string reason;      // "Out is read by block 0, op 20 (conv2d), which is not matched"
+};
+
+// A match that failed after some of the ops of `before` were found.
+struct PartialMatch {
+  int ops = 0;  // how many
+  Obstacle obstacle;
+};
+
+class PatternMatcher {
+ public:
+  // REQUIRES: the pattern outlives this object.
+  PatternMatcher(const Pattern& pattern, Era era) : pattern_(pattern), era_(era) {}
+
+  // The match whose root is this op, the first if there are several: an op that commutes is tried
+  // in both orders. `partial`, if it is not null, is set to the longest one if there is none. Time
+  // is linear in the pattern and in the readers of its results, but for ops that commute, of which
+  // a fixed number of orders is tried.
+  std::optional<Match> MatchAt(const Op& root, PartialMatch* partial) const;
+
+ private:
+  class Search;
+
+  const Pattern& pattern_;
+  const Era era_;
+};
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TRANSPILER_PATTERNS_PATTERN_MATCHER_H_

@@ -1,0 +1,36 @@
+#include "transpiler/patterns/rewrite.h"
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "ops/quantizer_table.h"
+#include "proto/base/status_macros.h"
+#include "proto/program/program.h"
+#include "transpiler/cleanup/cleanup_passes.h"
+#include "transpiler/pipeline/edit_log.h"
+#include "transpiler/pipeline/marks.h"
+
+namespace fixpoint {
+
+absl::StatusOr<PassTable> RewritePasses(absl::Span<const Pattern> patterns) {
+  std::vector<std::unique_ptr<Pass>> cleanup;
+  AddCleanupPasses(&cleanup);
+  PassTable passes(std::move(cleanup));
+  RETURN_IF_ERROR(AddPatternPasses(patterns, &passes));
+  return passes;
+}
+
+absl::StatusOr<RewriteReport> Rewrite(Program* program, absl::Span<const Pattern> patterns,
+                                      const RewriteOptions& options) {
+  ASSIGN_OR_RETURN(const PassTable passes, RewritePasses(patterns));
+  ASSIGN_OR_RETURN(const Pipeline pipeline, Pipeline::Parse(options.pipeline, passes));
+  const QuantizerTable quantizers;
+  RewriteContext context(quantizers, options.explain);
+  const bool was_quantized = IsMarked(*program);
+  RETURN_IF_ERROR(pipeline.Run(*program, context, options.pipeline_options));
+  if (program->edited()) StoreEditLog(program).set_prepares(!was_quantized);
+  return std::move(context.report);
+}
+
+}  // namespace fixpoint

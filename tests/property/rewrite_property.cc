@@ -1,0 +1,277 @@
+#include "tests/property/rewrite_property.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "ops/backward.h"
+#include "ops/layers.h"
+#include "ops/program_builder.h"
+#include "ops/verifier.h"
+#include "proto/base/status_macros.h"
+#include "proto/program/attributes.h"
+#include "proto/program/op_builder.h"
+#include "proto/program/program.h"
+#include "proto/text/program_text.h"
+#include "runtime/reference/interpreter.h"
+#include "runtime/scope.h"
+#include "runtime/tensor.h"
+#include "tests/testing/random_program.h"
+#include "transpiler/patterns/pattern_file.h"
+#include "transpiler/patterns/rewrite.h"
+#include "transpiler/train/quantize_transpiler.h"
+
+namespace fixpoint {
+namespace {
+
+constexpr int kWidth = 4;
+// The interpreter computes in double.
+constexpr double kTolerance = 1e-6;
+
+std::vector<Pattern> Shipped(const std::string& file) { return LoadPatterns(file).value(); }
+
+// The files whose patterns are about rows of floats, and for each the one that leads back.
+constexpr std::pair<const char*, const char*> kFamilies[] = {
+    {"swish", "swish_components"},
+    {"gelu", "gelu_components"},
+    {"layer_norm", "layer_norm_components"},
+    {"fc", "fc_components"},
+};
+
+struct Network {
+  Program program;
+  Program startup;
+  std::string loss;
+  std::vector<std::string> fetches;
+};
+
+class NetworkWriter {
+ public:
+  explicit NetworkWriter(uint64_t seed)
+      : random_(seed),
+        trains_(!random_.OneIn(3)),
+        network_(random_.OneIn(2) ? Network{EmptyProgram(2, 6, 2), EmptyProgram(2, 6, 2), "", {}}
+                                  : Network{EmptyProgram(1, 8, 5), EmptyProgram(1, 8, 5), "", {}}),
+        net_(&network_.program, &network_.startup),
+        rank_(2 + random_.Below(2)) {}
+
+  absl::StatusOr<Network> Write() {
+    dims_.assign(rank_, 3);
+    dims_.back() = kWidth;
+    current_ = Product(Data(net_, "x", dims_));
+    const int layers = 3 + random_.Below(6);
+    for (int i = 0; i < layers; ++i) AddLayer();
+    network_.loss = Mean(net_, current_);
+    for (const std::string& value : leaked_) {
+      network_.loss = Add(net_, network_.loss, Mean(net_, Activation(net_, value, "tanh")));
+    }
+    RETURN_IF_ERROR(net_.status());
+    network_.fetches = {network_.loss};
+    if (trains_) {
+      ASSIGN_OR_RETURN(const std::vector<ParameterGradient> gradients,
+                       AppendBackward(&network_.program, network_.loss, {net_.no_gradient()}));
+      for (const ParameterGradient& gradient : gradients) {
+        network_.fetches.push_back(gradient.gradient);
+      }
+    }
+    return std::move(network_);
+  }
+
+ private:
+  std::string Parameter(std::vector<int64_t> dims) {
+    Persistable parameter;
+    parameter.name = net_.UniqueName("parameter");
+    parameter.dims = std::move(dims);
+    parameter.initializer = Initializer::Uniform(-0.7f, 0.7f, 1 + random_.Below(1000));
+    parameter.is_parameter = true;
+    net_.AddPersistable(parameter);
+    return parameter.name;
+  }
+
+  std::string Product(const std::string& x) {
+    return net_.AppendWithOutput(net_.New("mul")
+                                     .Input("X", x)
+                                     .Input("Y", Parameter({kWidth, kWidth}))
+                                     .IntAttr("x_num_col_dims", rank_ - 1)
+                                     .IntAttr("y_num_col_dims", 1),
+                                 "Out", net_.UniqueName("product"));
+  }
+
+  void AddLayer() {
+    switch (random_.Below(6)) {
+      case 0:
+        current_ = Activation(net_, current_, random_.OneIn(2) ? "tanh" : "sigmoid");
+        break;
+      case 1:
+        current_ = Product(current_);
+        break;
+      case 2:
+        if (!earlier_.empty()) current_ = Add(net_, current_, random_.OneOf(earlier_));
+        break;
+      default:
+        AddMatch();
+    }
+    earlier_.push_back(current_);
+  }
+
+  // The ops of a pattern.
+  void AddMatch() {
+    const auto& family = kFamilies[random_.Below(4)];
+    const std::vector<Pattern> patterns = Shipped(random_.OneIn(2) ? family.first : family.second);
+    const Pattern& pattern = patterns[random_.Below(static_cast<int>(patterns.size()))];
+    if (!Fits(pattern)) return;
+    std::vector<std::string> names(pattern.values.size());
+    for (size_t i = 0; i < names.size(); ++i) names[i] = NameOf(pattern.values[i]);
+    for (const PatternOp& op : pattern.before) {
+      OpBuilder builder = net_.New(op.type);
+      for (const PatternSlot& slot : op.inputs) {
+        for (const int value : slot.values) builder.Input(slot.name, names[value]);
+      }
+      for (const PatternSlot& slot : op.outputs) {
+        for (const int value : slot.values) builder.Output(slot.name, names[value]);
+      }
+      if (op.type == "layer_norm") {
+        builder.Output("Mean", net_.UniqueName("mean"));
+        builder.Output("Variance", net_.UniqueName("variance"));
+      }
+      for (const PatternAttribute& attribute : op.attributes) builder.Attr(ValueOf(attribute));
+      net_.Append(builder);
+    }
+    for (size_t i = 0; i < names.size(); ++i) {
+      const PatternValue::Kind kind = pattern.values[i].kind;
+      if (kind == PatternValue::Kind::kResult) current_ = names[i];
+      if (kind == PatternValue::Kind::kInner && random_.OneIn(30)) leaked_.push_back(names[i]);
+    }
+  }
+
+  // Whether it is about values of the network's rank, and has a gradient where one is needed.
+  bool Fits(const Pattern& pattern) const {
+    for (const PatternValue& value : pattern.values) {
+      if (value.name == "x" && value.declared &&
+          value.declared->type().lod_tensor().tensor().dims_size() != rank_) {
+        return false;
+      }
+    }
+    return std::none_of(pattern.before.begin(), pattern.before.end(), [this](const PatternOp& op) {
+      return (op.type == "fc" && trains_) ||
+             (op.type == "layer_norm" && op.attributes.back().value.i() != rank_ - 1);
+    });
+  }
+
+  // What a value of a pattern is in the program; the built-in patterns name their captures alike.
+  std::string NameOf(const PatternValue& value) {
+    if (value.kind != PatternValue::Kind::kCapture) return net_.UniqueName("value");
+    if (value.name == "x") return current_;
+    return value.name == "w" ? Parameter({kWidth, kWidth}) : Parameter({kWidth});
+  }
+
+  OpDesc::Attr ValueOf(const PatternAttribute& attribute) const {
+    if (attribute.variable < 0) return attribute.value;
+    const bool is_epsilon = attribute.name == "bias" || attribute.name == "epsilon";
+    return is_epsilon ? MakeFloatAttr(attribute.name, 1e-3f)
+                      : MakeIntAttr(attribute.name, rank_ - 1);
+  }
+
+  Random random_;
+  const bool trains_;
+  Network network_;
+  ProgramBuilder net_;
+  const int rank_;
+  std::vector<int64_t> dims_;
+  std::string current_;
+  std::vector<std::string> earlier_;
+  std::vector<std::string> leaked_;
+};
+
+absl::StatusOr<std::vector<Tensor>> Results(const Program& program, const Program& startup,
+                                            const std::vector<std::string>& fetches) {
+  reference::InterpreterOptions options;
+  options.precision = reference::Precision::kDouble;
+  Scope scope;
+  ASSIGN_OR_RETURN(auto initializer, reference::Interpreter::Create(startup, &scope, options));
+  RETURN_IF_ERROR(initializer.Run({}, {}, 0).status());
+  const Variable& x = *program.Find(program.block(0), "x");
+  std::vector<int64_t> dims(x.tensor()->dims().begin(), x.tensor()->dims().end());
+  ASSIGN_OR_RETURN(Tensor fed, Tensor::Allocate(VarType::FP32, dims));
+  Random random(7);
+  for (float& value : fed.mutable_data<float>()) value = (random.Below(2000) - 1000) / 700.0f;
+  ASSIGN_OR_RETURN(auto interpreter, reference::Interpreter::Create(program, &scope, options));
+  return interpreter.Run({{"x", &fed}}, fetches, 1);
+}
+
+double At(const Tensor& tensor, int64_t i) {
+  return tensor.dtype() == VarType::FP64 ? tensor.data<double>()[i] : tensor.data<float>()[i];
+}
+
+std::string Difference(const std::vector<Tensor>& a, const std::vector<Tensor>& b,
+                       const std::vector<std::string>& names) {
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (a[i].dims() != b[i].dims()) return absl::StrCat(names[i], " has another shape");
+    for (int64_t j = 0; j < a[i].size(); ++j) {
+      const double was = At(a[i], j);
+      const double is = At(b[i], j);
+      if (std::abs(was - is) <= kTolerance * std::max(1.0, std::abs(was))) continue;
+      return absl::StrCat(names[i], "[", j, "] was ", was, " and is ", is);
+    }
+  }
+  return "";
+}
+
+absl::Status Check(uint64_t seed, std::string* text, RewriteOutcome* outcome) {
+  ASSIGN_OR_RETURN(Network network, NetworkWriter(seed).Write());
+  Program& program = network.program;
+  program.ForgetEdits();
+  *text = PrintProgram(program.Proto());
+  ASSIGN_OR_RETURN(const std::vector<Tensor> before,
+                   Results(program, network.startup, network.fetches));
+  Random random(seed + 1);
+  std::vector<Pattern> patterns;
+  for (const auto& [one, other] : kFamilies) {
+    for (Pattern& pattern : Shipped(random.OneIn(2) ? one : other)) {
+      patterns.push_back(std::move(pattern));
+    }
+  }
+  const std::string original = program.Proto().SerializeAsString();
+  ASSIGN_OR_RETURN(const RewriteReport report, Rewrite(&program, patterns));
+  outcome->replaced = static_cast<int>(report.replaced.size());
+  for (const ReplacedMatch& replaced : report.replaced) {
+    outcome->replaced_with_gradients += replaced.gradient_ops_before > 0;
+  }
+  const auto broken = [](const auto&... what) {
+    return absl::InternalError(absl::StrCat(what...));
+  };
+  for (const Finding& finding : Verify(program)) {
+    if (finding.severity == Severity::kError) return broken("rewrites: ", finding.message);
+  }
+  ASSIGN_OR_RETURN(const std::vector<Tensor> after,
+                   Results(program, network.startup, network.fetches));
+  const std::string difference = Difference(before, after, network.fetches);
+  if (!difference.empty()) {
+    return broken("same: ", difference, "\nrewritten:\n", PrintProgram(program.Proto()));
+  }
+  Program again = program.Clone();
+  ASSIGN_OR_RETURN(const RewriteReport more, Rewrite(&again, patterns));
+  if (!more.replaced.empty()) return broken("again: ", more.replaced[0].pattern, " matches");
+  if (program.Proto().has_edit_log()) RETURN_IF_ERROR(Untranspile(&program));
+  if (program.Proto().SerializeAsString() != original) return broken("undo: other bytes");
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+RewriteOutcome RewriteOfSeed(uint64_t seed) {
+  RewriteOutcome outcome;
+  std::string text;
+  const absl::Status status = Check(seed, &text, &outcome);
+  if (!status.ok()) {
+    outcome.report =
+        absl::StrCat("seed ", seed, ": ", std::string(status.message()), "\nprogram:\n", text);
+  }
+  return outcome;
+}
+
+}  // namespace fixpoint

@@ -1,0 +1,29 @@
+// What must hold when random programs are rewritten by the built-in patterns.
+
+#ifndef FIXPOINT_TESTS_PROPERTY_REWRITE_PROPERTY_H_
+#define FIXPOINT_TESTS_PROPERTY_REWRITE_PROPERTY_H_
+
+#include <cstdint>
+#include <string>
+
+namespace fixpoint {
+
+struct RewriteOutcome {
+  // The first property that does not hold, with the program; "" where all hold:
+  //   rewrites   the patterns are applied, and the result verifies
+  //   same       it computes the same, gradients of parameters included, up to the rounding of
+  //              doubles
+  //   again      the patterns match nothing any more
+  //   undo       gives the program back, byte for byte
+  std::string report;
+  int replaced = 0;  // matches
+  int replaced_with_gradients = 0;
+};
+
+// A program of random layers in which the ops of random patterns stand, some of whose inner values
+// are read elsewhere too, with a backward pass or without, and random ones of the patterns.
+RewriteOutcome RewriteOfSeed(uint64_t seed);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TESTS_PROPERTY_REWRITE_PROPERTY_H_

@@ -89,6 +89,7 @@ int FuzzRun::Go(ExitCodes* exit_codes) {
                                     &FuzzRun::Quantize,
                                     &FuzzRun::Quantize,
                                     &FuzzRun::QuantizeByPlan,
+                                    &FuzzRun::RewriteByPatterns,
                                     &FuzzRun::MakeTestProgram,
                                     &FuzzRun::MakeTestProgram,
                                     &FuzzRun::FreezeGolden,

@@ -53,6 +53,7 @@ class FuzzRun {
   // One of the kinds of runs (transpile_runs.cc, inference_runs.cc, inspect_runs.cc).
   void Quantize();
   void QuantizeByPlan();
+  void RewriteByPatterns();
   void MakeTestProgram();
   void FreezeGolden();
   void LowerGolden();

@@ -15,6 +15,7 @@
 #include "tests/command_fuzz/mutated_bytes.h"
 #include "tests/command_fuzz/mutated_message.h"
 #include "tests/testing/random_message.h"
+#include "transpiler/patterns/pattern_file.h"
 
 namespace fixpoint {
 namespace {
@@ -161,6 +162,18 @@ void FuzzRun::AfterQuantizing(const std::string& original, const std::string& qu
       if (frozen.has_value()) RunModel(*frozen);
     }
   }
+}
+
+void FuzzRun::RewriteByPatterns() {
+  const SeedProgram seed = AnySeed();
+  const std::string path = WriteProgram("p", Mutated(seed.program));
+  std::vector<std::string> arguments = {
+      path, "--mode=rewrite", absl::StrCat("--patterns=", random_.OneOf(BuiltInPatternFiles())),
+      "--output=w"};
+  Sometimes(2, "--explain", &arguments);
+  Sometimes(5, "--json", &arguments);
+  Sometimes(5, "--pass_pipeline=remove_identities,apply_patterns", &arguments);
+  if (Try("transpile", "--mode=rewrite", arguments)) AfterQuantizing(path, "w");
 }
 
 void FuzzRun::MakeTestProgram() {

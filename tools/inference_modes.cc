@@ -53,6 +53,7 @@ absl::StatusOr<ModelFiles> ReadModel(const ModelCommand& command, absl::string_v
   if (mode == "lower") RETURN_IF_ERROR(CheckCanBeLowered(read.program));
   std::vector<std::string> inputs = ParameterInputs(command.params, read.program.Proto());
   inputs.push_back(command.program);
+  inputs.push_back(command.patterns);
   Outputs outputs(std::move(inputs));
   ModelFiles files{std::move(read), Scope(), command.output, command.params_output,
                    std::move(outputs)};

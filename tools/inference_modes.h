@@ -31,6 +31,7 @@ struct ModelCommand {
   bool dry_run = false;
   bool json = false;
   bool explain = false;  // for preparing and lowering: reports every op
+  std::string patterns;  // a file that the command reads besides, not to be written over
 };
 
 // --mode=prepare

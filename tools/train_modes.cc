@@ -61,6 +61,7 @@ absl::Status ReadConfig(const TrainCommand& command, TranspileOptions& options) 
     MergeSpec(weights, options.config.mutable_fc_weights());
   }
   if (!command.pipeline.empty()) options.pipeline = command.pipeline;
+  options.passes = command.passes;
   options.pipeline_options = command.pipeline_options;
   return absl::OkStatus();
 }
@@ -220,8 +221,8 @@ absl::Status CheckParametersFlags(const TrainCommand& command) {
 
 absl::StatusOr<ExitCode> RunTrainCommand(const TrainCommand& command) {
   RETURN_IF_ERROR(CheckParametersFlags(command));
-  std::vector<std::string> paths = {command.program, command.startup, command.config,
-                                    command.plan,    command.profile, command.target};
+  std::vector<std::string> paths = {command.program, command.startup, command.config,  command.plan,
+                                    command.profile, command.target,  command.patterns};
   RETURN_IF_ERROR(CheckInputs(paths));
   TrainInputs& inputs = KeepUntilExit(TrainInputs());
   RETURN_IF_ERROR(ReadInputs(command, inputs));

@@ -11,6 +11,8 @@
 
 namespace fixpoint {
 
+class PassTable;
+
 // --mode=train: quantizes `program`. Empty fields were not given.
 struct TrainCommand {
   std::string program;
@@ -27,7 +29,9 @@ struct TrainCommand {
   std::string params;
   std::string params_output;
   std::string save_plan;
-  std::string pipeline;  // one that ParseTrainPipeline accepts
+  std::string patterns;  // a file whose patterns are among the passes, not to be written over
+  const PassTable* passes = nullptr;  // null: the built-in ones
+  std::string pipeline;               // one that ParseTrainPipeline accepts
   PipelineOptions pipeline_options;
   bool dry_run = false;
   bool explain = false;

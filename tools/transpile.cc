@@ -10,22 +10,32 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "proto/base/status_macros.h"
 #include "tools/command_line.h"
 #include "tools/inference_modes.h"
 #include "tools/mode_flags.h"
+#include "tools/named_program.h"
 #include "tools/pipeline_flags.h"
+#include "tools/rewrite_mode.h"
 #include "tools/train_modes.h"
 #include "transpiler/freeze/freeze.h"
+#include "transpiler/freeze/freeze_passes.h"
 #include "transpiler/lower/lower.h"
+#include "transpiler/lower/lower_passes.h"
+#include "transpiler/patterns/pattern_file.h"
+#include "transpiler/patterns/pattern_pass.h"
+#include "transpiler/patterns/rewrite.h"
+#include "transpiler/pipeline/pass.h"
 #include "transpiler/prepare/prepare.h"
+#include "transpiler/prepare/prepare_passes.h"
 #include "transpiler/train/quantize_transpiler.h"
 #include "transpiler/train/train_passes.h"
 
 DEFINE_string(mode, "train",
-              "train: quantize a program; test: make a test program from it; prepare: make a "
-              "float program one that quantizes well; freeze: make the int8 program; lower: make "
-              "it compute on integers.");
+              "train: quantize a program; test: make a test program from it; rewrite: apply "
+              "patterns; prepare: make a float program one that quantizes well; freeze: make the "
+              "int8 program; lower: make it compute on integers.");
 DEFINE_string(config, "", "Configuration (proto/config/quant_config.proto as text).");
 DEFINE_string(target, "",
               "Built-in target, or target file (whose path has a / or a .); overrides the "
@@ -70,7 +80,9 @@ DEFINE_bool(json, false, "Print the report as JSON.");
 DEFINE_bool(undo, false, "Restore the program as it was before.");
 DEFINE_string(print_after, "", "Print the program after these passes (comma separated, or all).");
 DEFINE_string(stop_after, "", "End after this pass.");
-DEFINE_string(pass_pipeline, "", "The passes to run, comma separated.");
+DEFINE_string(pass_pipeline, "", "The passes to run, comma separated; patterns are passes.");
+DEFINE_string(patterns, "",
+              "Patterns to rewrite by: built-in ones, or a file (whose path has a / or a .).");
 
 namespace fixpoint {
 namespace {
@@ -79,17 +91,21 @@ std::vector<ModeFlags> Modes() {
   return {{"train",
            {"output", "dry_run", "json", "print_after", "stop_after", "config", "target",
             "fc_weights", "plan", "profile", "startup", "startup_output", "params", "params_output",
-            "save_plan", "explain", "pass_pipeline"}},
+            "save_plan", "explain", "pass_pipeline", "patterns"}},
           {"test", {"output", "dry_run"}},
+          {"rewrite",
+           {"output", "dry_run", "json", "print_after", "stop_after", "explain", "pass_pipeline",
+            "patterns"}},
           {"prepare",
            {"output", "dry_run", "json", "print_after", "stop_after", "params", "params_output",
-            "explain", "fold_batch_norm", "equalize_weights", "add_biases", "split_layer_norms"}},
+            "explain", "pass_pipeline", "patterns", "fold_batch_norm", "equalize_weights",
+            "add_biases", "split_layer_norms"}},
           {"freeze",
            {"output", "dry_run", "json", "print_after", "stop_after", "params", "params_output",
-            "feeds", "fetches", "frozen_form", "allow_dynamic"}},
+            "pass_pipeline", "patterns", "feeds", "fetches", "frozen_form", "allow_dynamic"}},
           {"lower",
            {"output", "dry_run", "json", "print_after", "stop_after", "params", "params_output",
-            "explain"}},
+            "explain", "pass_pipeline", "patterns"}},
           {"undo", {"output", "dry_run"}}};
 }
 
@@ -100,6 +116,8 @@ ToolHelp Help() {
       "Rewrites a training program to simulate integers, and makes integer programs of it.";
   help.usage = {"transpile PROGRAM [flags]           quantize, and write PROGRAM.quantized",
                 "transpile --mode=test PROGRAM       write PROGRAM.test, for evaluation",
+                "transpile --mode=rewrite --patterns=FILE PROGRAM",
+                "                                    write PROGRAM.rewritten, by patterns",
                 "transpile --mode=prepare --params=FILE PROGRAM",
                 "                                    write a float program that quantizes well",
                 "transpile --mode=freeze --params=FILE PROGRAM",
@@ -115,7 +133,44 @@ ToolHelp Help() {
   return help;
 }
 
-absl::StatusOr<ExitCode> Train(const std::string& path) {
+// The patterns of --patterns; none without it.
+absl::StatusOr<const std::vector<Pattern>*> NamedPatterns() {
+  std::vector<Pattern>& patterns = KeepUntilExit(std::vector<Pattern>());
+  if (FLAGS_patterns.empty()) return &patterns;
+  absl::StatusOr<std::vector<Pattern>> loaded = LoadPatterns(FLAGS_patterns);
+  if (!loaded.ok() && !IsPatternFile(FLAGS_patterns)) {
+    return UsageError(absl::StrCat("--patterns: ", loaded.status().message()));
+  }
+  RETURN_IF_ERROR(loaded.status());
+  patterns = *std::move(loaded);
+  return &patterns;
+}
+
+// The passes of a mode, and patterns as more of them. What is not OK is a usage error: for patterns
+// that no pass of the pipeline is.
+absl::StatusOr<const PassTable*> PassesWithPatterns(PassTable built_in,
+                                                    const std::vector<Pattern>& patterns) {
+  if (!patterns.empty() && FLAGS_pass_pipeline.empty()) {
+    return UsageError("--patterns: name those to apply among the passes of --pass_pipeline");
+  }
+  PassTable& passes = KeepUntilExit(std::move(built_in));
+  RETURN_IF_ERROR(AddPatternPasses(patterns, &passes));
+  return &passes;
+}
+
+// A usage error if --pass_pipeline is given and no pipeline.
+absl::Status CheckPipeline(const absl::Status& parsed) {
+  if (FLAGS_pass_pipeline.empty() || parsed.ok()) return absl::OkStatus();
+  return UsageError(absl::StrCat("--pass_pipeline: ", parsed.message()));
+}
+
+// What --print_after and --stop_after ask of --pass_pipeline or, without one, of that pipeline.
+absl::StatusOr<PipelineOptions> OptionsOfPipeline(const std::string& otherwise) {
+  return MakePipelineOptions({FLAGS_print_after, FLAGS_stop_after},
+                             FLAGS_pass_pipeline.empty() ? otherwise : FLAGS_pass_pipeline);
+}
+
+absl::StatusOr<ExitCode> Train(const std::string& path, const std::vector<Pattern>& patterns) {
   TrainCommand command;
   command.program = path;
   command.startup = FLAGS_startup;
@@ -130,14 +185,10 @@ absl::StatusOr<ExitCode> Train(const std::string& path) {
   command.params_output = FLAGS_params_output;
   command.save_plan = FLAGS_save_plan;
   command.pipeline = FLAGS_pass_pipeline;
-  if (!command.pipeline.empty()) {
-    const absl::Status status = ParseTrainPipeline(command.pipeline, TrainPasses()).status();
-    if (!status.ok()) return UsageError(absl::StrCat("--pass_pipeline: ", status.message()));
-  }
-  ASSIGN_OR_RETURN(
-      command.pipeline_options,
-      MakePipelineOptions({FLAGS_print_after, FLAGS_stop_after},
-                          FLAGS_pass_pipeline.empty() ? kTrainPipeline : FLAGS_pass_pipeline));
+  command.patterns = FLAGS_patterns;
+  ASSIGN_OR_RETURN(command.passes, PassesWithPatterns(TrainPasses(), patterns));
+  RETURN_IF_ERROR(CheckPipeline(ParseTrainPipeline(command.pipeline, *command.passes).status()));
+  ASSIGN_OR_RETURN(command.pipeline_options, OptionsOfPipeline(kTrainPipeline));
   command.dry_run = FLAGS_dry_run;
   command.explain = FLAGS_explain;
   command.json = FLAGS_json;
@@ -145,23 +196,46 @@ absl::StatusOr<ExitCode> Train(const std::string& path) {
 }
 
 ModelCommand MakeModelCommand(const std::string& path) {
-  return {path,          FLAGS_params, FLAGS_output, FLAGS_params_output,
-          FLAGS_dry_run, FLAGS_json,   FLAGS_explain};
+  return {path,          FLAGS_params, FLAGS_output,  FLAGS_params_output,
+          FLAGS_dry_run, FLAGS_json,   FLAGS_explain, FLAGS_patterns};
 }
 
-absl::StatusOr<ExitCode> Prepare(const std::string& path) {
+absl::StatusOr<ExitCode> Rewrite(const std::string& path, const std::vector<Pattern>& patterns) {
+  if (patterns.empty()) {
+    return UsageError(
+        absl::StrCat("--mode=rewrite needs patterns: --patterns=FILE, or built-in ones (",
+                     absl::StrJoin(BuiltInPatternFiles(), ", "), ")"));
+  }
+  RewriteOptions options;
+  ASSIGN_OR_RETURN(const PassTable passes, RewritePasses(patterns));
+  RETURN_IF_ERROR(CheckPipeline(Pipeline::Parse(FLAGS_pass_pipeline, passes).status()));
+  ASSIGN_OR_RETURN(options.pipeline_options, OptionsOfPipeline(options.pipeline));
+  if (!FLAGS_pass_pipeline.empty()) options.pipeline = FLAGS_pass_pipeline;
+  options.explain = FLAGS_explain;
+  return RunRewriteCommand({path, FLAGS_patterns, FLAGS_output, FLAGS_dry_run, FLAGS_json},
+                           patterns, options);
+}
+
+absl::StatusOr<ExitCode> Prepare(const std::string& path, const std::vector<Pattern>& patterns) {
   PrepareOptions options;
   options.fold_batch_norm = FLAGS_fold_batch_norm;
   options.equalize_weights = FLAGS_equalize_weights;
   options.add_biases = FLAGS_add_biases;
   options.split_layer_norms = FLAGS_split_layer_norms;
-  ASSIGN_OR_RETURN(
-      options.pipeline_options,
-      MakePipelineOptions({FLAGS_print_after, FLAGS_stop_after}, PreparePipelineOf(options)));
+  options.pipeline = FLAGS_pass_pipeline;
+  if (!options.pipeline.empty() && (options.fold_batch_norm || options.equalize_weights ||
+                                    options.add_biases || options.split_layer_norms)) {
+    return UsageError(
+        "--pass_pipeline names the passes; leave out --fold_batch_norm, --equalize_weights, "
+        "--add_biases and --split_layer_norms, which are passes too");
+  }
+  ASSIGN_OR_RETURN(options.passes, PassesWithPatterns(PreparePasses(), patterns));
+  RETURN_IF_ERROR(CheckPipeline(ParsePreparePipeline(options.pipeline, *options.passes).status()));
+  ASSIGN_OR_RETURN(options.pipeline_options, OptionsOfPipeline(PreparePipelineOf(options)));
   return RunPrepareCommand(MakeModelCommand(path), options);
 }
 
-absl::StatusOr<ExitCode> Freeze(const std::string& path) {
+absl::StatusOr<ExitCode> Freeze(const std::string& path, const std::vector<Pattern>& patterns) {
   FreezeOptions options;
   options.feeds = SplitNames(FLAGS_feeds);
   options.fetches = SplitNames(FLAGS_fetches);
@@ -174,16 +248,20 @@ absl::StatusOr<ExitCode> Freeze(const std::string& path) {
     return UsageError(absl::StrCat("--frozen_form=", FLAGS_frozen_form,
                                    "; there are portable, legacy and legacy_int8"));
   }
-  ASSIGN_OR_RETURN(
-      options.pipeline_options,
-      MakePipelineOptions({FLAGS_print_after, FLAGS_stop_after}, FreezePipelineOf(options.form)));
+  options.pipeline = FLAGS_pass_pipeline;
+  ASSIGN_OR_RETURN(options.passes, PassesWithPatterns(FreezePasses(), patterns));
+  RETURN_IF_ERROR(
+      CheckPipeline(ParseFreezePipeline(options.pipeline, options.form, *options.passes).status()));
+  ASSIGN_OR_RETURN(options.pipeline_options, OptionsOfPipeline(FreezePipelineOf(options.form)));
   return RunFreezeCommand(MakeModelCommand(path), options);
 }
 
-absl::StatusOr<ExitCode> Lower(const std::string& path) {
+absl::StatusOr<ExitCode> Lower(const std::string& path, const std::vector<Pattern>& patterns) {
   LowerOptions options;
-  ASSIGN_OR_RETURN(options.pipeline_options,
-                   MakePipelineOptions({FLAGS_print_after, FLAGS_stop_after}, kLowerPipeline));
+  options.pipeline = FLAGS_pass_pipeline;
+  ASSIGN_OR_RETURN(options.passes, PassesWithPatterns(LowerPasses(), patterns));
+  RETURN_IF_ERROR(CheckPipeline(ParseLowerPipeline(options.pipeline, *options.passes).status()));
+  ASSIGN_OR_RETURN(options.pipeline_options, OptionsOfPipeline(kLowerPipeline));
   return RunLowerCommand(MakeModelCommand(path), options);
 }
 
@@ -192,10 +270,10 @@ absl::StatusOr<ExitCode> Run(const CommandLine& line) {
     return UsageError(absl::StrCat("want one program; got ", line.arguments.size()));
   }
   const std::string& path = line.arguments[0];
-  if (FLAGS_mode != "train" && FLAGS_mode != "test" && FLAGS_mode != "prepare" &&
-      FLAGS_mode != "freeze" && FLAGS_mode != "lower") {
-    return UsageError(
-        absl::StrCat("--mode=", FLAGS_mode, "; there are train, test, prepare, freeze and lower"));
+  if (FLAGS_mode != "train" && FLAGS_mode != "test" && FLAGS_mode != "rewrite" &&
+      FLAGS_mode != "prepare" && FLAGS_mode != "freeze" && FLAGS_mode != "lower") {
+    return UsageError(absl::StrCat("--mode=", FLAGS_mode,
+                                   "; there are train, test, rewrite, prepare, freeze and lower"));
   }
   if (FLAGS_undo && std::count(line.flags.begin(), line.flags.end(), "mode") > 0) {
     return UsageError("--undo has no modes; leave --mode out");
@@ -203,11 +281,13 @@ absl::StatusOr<ExitCode> Run(const CommandLine& line) {
   const std::string mode = FLAGS_undo ? "undo" : FLAGS_mode;
   RETURN_IF_ERROR(CheckFlagsOfMode(mode, Modes(), line.flags));
   if (mode == "undo") return RunUndoCommand({path, FLAGS_output, FLAGS_dry_run});
-  if (mode == "train") return Train(path);
   if (mode == "test") return RunTestCommand({path, FLAGS_output, FLAGS_dry_run});
-  if (mode == "prepare") return Prepare(path);
-  if (mode == "freeze") return Freeze(path);
-  return Lower(path);
+  ASSIGN_OR_RETURN(const std::vector<Pattern>* const patterns, NamedPatterns());
+  if (mode == "train") return Train(path, *patterns);
+  if (mode == "rewrite") return Rewrite(path, *patterns);
+  if (mode == "prepare") return Prepare(path, *patterns);
+  if (mode == "freeze") return Freeze(path, *patterns);
+  return Lower(path, *patterns);
 }
 
 }  // namespace

@@ -24,6 +24,8 @@
 #include "transpiler/freeze/test_program.h"
 #include "transpiler/lower/lower.h"
 #include "transpiler/lower/lower_passes.h"
+#include "transpiler/patterns/pattern_file.h"
+#include "transpiler/patterns/rewrite.h"
 #include "transpiler/pipeline/pass.h"
 #include "transpiler/plan/reasons.h"
 #include "transpiler/plan/target.h"
@@ -217,6 +219,7 @@ std::string PassesPage() {
   body += TableHead({"pipeline", "passes"});
   body += Row({"`transpile`", Code(kTrainPipeline)});
   body += Row({"`transpile --mode=test`", Code(kTestPipeline)});
+  body += Row({"`transpile --mode=rewrite`", Code(RewriteOptions().pipeline)});
   body += Row({"`transpile --mode=prepare`", Code(PreparePipelineOf({}))});
   PrepareOptions all;
   all.equalize_weights = true;
@@ -231,6 +234,17 @@ std::string PassesPage() {
   body += PassesOf("A preparation", PreparePasses());
   body += PassesOf("A freeze, and a test program", FreezePasses());
   body += PassesOf("A lowering", LowerPasses());
+  body +=
+      "\n## Built-in patterns\n\nEach is a pass of any pipeline with `--patterns=FILE`; all of a "
+      "file together are the pass `apply_patterns` ([patterns](../patterns.md)).\n\n";
+  body += TableHead({"file", "pattern", "what it does"});
+  for (const std::string& file : BuiltInPatternFiles()) {
+    const absl::StatusOr<std::vector<Pattern>> patterns = LoadPatterns(file);
+    CHECK(patterns.ok()) << patterns.status();
+    for (const Pattern& pattern : *patterns) {
+      body += Row({Code(file), Code(pattern.name), pattern.doc});
+    }
+  }
   return Page("Passes", body);
 }
 

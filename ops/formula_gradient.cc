@@ -10,13 +10,13 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "ops/backward.h"
 #include "ops/forward_ops.h"
 #include "ops/gradient_slots.h"
 #include "ops/infer.h"
 #include "ops/op_schema.h"
+#include "proto/base/status_macros.h"
 #include "proto/program/op_builder.h"
 #include "proto/program/program.h"
 #include "proto/program/slots.h"
@@ -111,10 +111,9 @@ OpDesc WithoutRole(OpDesc op) {
 
 }  // namespace
 
-std::vector<OpDesc> GradientOpsOf(const Formula& formula, Era era) {
+absl::StatusOr<std::vector<OpDesc>> GradientOpsOf(const Formula& formula, Era era) {
   Program program = ProgramOf(formula, era);
-  const auto gradients = AppendBackward(&program, kLossName, {formula.constants});
-  CHECK(gradients.ok()) << gradients.status();
+  RETURN_IF_ERROR(AppendBackward(&program, kLossName, {formula.constants}).status());
   const std::string of_result = absl::StrCat(formula.result, kGradientSuffix);
   const Names of_loss = {absl::StrCat(kLossName, kGradientSuffix), of_result};
   std::vector<OpDesc> backward;

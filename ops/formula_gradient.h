@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "ops/era.h"
 #include "proto/wire/program.pb.h"
 
@@ -25,9 +26,9 @@ struct Formula {
 
 // Returns ops from the inputs and `<result>@GRAD` to `<input>@GRAD` of each input that the result
 // depends on: those ops of the formula that are read again or have gradient ops, which would
-// otherwise belong to nothing, then what AppendBackward derives from them. REQUIRES: the release
-// that stands for the era has the ops, and they have gradients.
-std::vector<OpDesc> GradientOpsOf(const Formula& formula, Era era);
+// otherwise belong to nothing, then what AppendBackward derives from them. Errors: those of
+// AppendBackward, as where an op has no gradient.
+absl::StatusOr<std::vector<OpDesc>> GradientOpsOf(const Formula& formula, Era era);
 
 }  // namespace fixpoint
 

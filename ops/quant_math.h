@@ -55,19 +55,6 @@ inline float StepOf(float range, int32_t largest_code) {
   return range / static_cast<float>(largest_code);
 }
 
-// The range with which training begins to learn one (quantizer lsq).
-struct FirstRange {
-  float range = 0;
-  // If not, as for zeros alone, the range waits for another tensor.
-  bool is_found = false;
-};
-// For a step of 2 * mean|x| / sqrt(n) between codes, n being the largest code.
-inline FirstRange FirstRangeOf(double mean_absolute, int32_t largest_code) {
-  const double range = 2 * mean_absolute * std::sqrt(largest_code);
-  const auto held = static_cast<float>(range);
-  return {held, std::isfinite(range) && held > 0};
-}
-
 // The largest absolute value; 0 for an empty span. A NaN that is not first is skipped, as the
 // reference's comparison does; `skip_non_finite` skips NaN and infinities wherever they are.
 float AbsMax(absl::Span<const float> values, bool skip_non_finite = false);

@@ -6,13 +6,16 @@
 #ifndef FIXPOINT_OPS_QUANTIZER_H_
 #define FIXPOINT_OPS_QUANTIZER_H_
 
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "ops/dims.h"
 #include "ops/era.h"
 #include "proto/config/quant_plan.pb.h"
 #include "proto/config/quant_spec.pb.h"
@@ -45,10 +48,30 @@ struct QuantizerState {
   std::string output;
   bool is_scale = false;       // a frozen program reads it; a profile's range initialises it
   bool training_only = false;  // not read and not written when is_test is true
-  // Reset to 0 at the beginning of each step up to the first that a schedule quantizes.
-  bool begins_with_quantization = false;
   // Updated by UpdateOps from the gradient that GradientOps compute.
   bool is_trained = false;
+  // A trained state that is in no slot of the quantize op: the input slot whose variable the ops of
+  // Forward compute from it.
+  std::string decides;
+};
+
+// What a quantizer's ops are for: a spec, and the value that it quantizes. An extent of a dimension
+// is kUnknownDim where it is not known, as that of a batch; no dims: the rank is not known.
+struct QuantizerUse {
+  const QuantSpec& spec;
+  SlotRole::Role role;
+  std::optional<Dims> dims;
+  Era era;
+};
+
+// What a quantizer computes beside its quantize op. Names are those of states, kValue, and the
+// quantizer's own. By default the op quantizes the value at what its state slots hold.
+struct QuantizerForward {
+  std::vector<OpDesc> ops;      // before the quantize op
+  std::string quantized = "x";  // what the quantize op reads in X
+  // The input slots that read a name which is not that of a state in the slot: "InScale" ->
+  // "range".
+  std::vector<std::pair<std::string, std::string>> inputs;
 };
 
 // How a quantizer is simulated: an op that quantizes, and one that dequantizes or, if fused, none.
@@ -58,8 +81,10 @@ struct QuantizerRecipe {
   std::string dequantize_op;  // X -> Out; "" if quantize_op does both
   Eras eras = Eras::kAll;     // the eras in which the reference has the ops
   bool reference_runs_it = true;
-  // The scale's output, "" if the op only reads it, and the dequantize op's input for it.
+  // The scale's output, "" if the op only reads it, from `scale_input`; and the dequantize op's
+  // input for it.
   std::string scale_output = "OutScale";
+  std::string scale_input;
   std::string scale_input_of_dequantize = "Scale";
   // The same for the zero point of affine quantizers; "" for none.
   std::string zero_point_output;
@@ -97,28 +122,34 @@ class Quantizer {
   // REQUIRES, if there are any: observers, and recipes with a scale that is read in test mode.
   virtual std::vector<OpDesc> SummaryOps(const QuantSpec&, Era) const { return {}; }
 
+  // What is computed beside the quantize op.
+  virtual QuantizerForward Forward(const QuantizerUse&) const { return {}; }
+  // Ops from kValue to states: what these begin with in the first step that quantizes, unless the
+  // range is known.
+  virtual std::vector<OpDesc> InitialOps(const QuantizerUse&) const { return {}; }
+
   // A trained scale: ops that compute the gradient of each state that is_trained, and ops that
   // update it. Both refer to a state by its `name`, even if it is in no slot of the quantize op (a
   // moment of the optimizer); other names that they write are their own. REQUIRES of a quantizer
   // that has such a state: both give some ops; its recipes are fused, the state is in an input slot
-  // of each; it has no observers and no SummaryOps.
+  // of each, or `decides` one; it has no observers and no SummaryOps.
   static constexpr char kValueGradient[] = "x@GRAD";
+  static constexpr char kResult[] = "out";
   static constexpr char kResultGradient[] = "out@GRAD";
   static constexpr char kLearningRate[] = "learning_rate";
   // The name of the gradient of a state that is_trained: "scale@GRAD".
   static std::string GradientOf(const QuantizerState& state);
-  // Ops from kValue, kResultGradient and the states to kValueGradient, and to the gradient of each
-  // state that is_trained. They are inserted once after each op of the backward pass that computes
-  // kResultGradient; the gradient of a state is the sum of what they give. None of them reads
-  // kValueGradient: it stands for kEmptyArgument if the program has no gradient of the value. An
-  // activation, unlike a weight, has the samples of a batch along axis 0.
-  virtual std::vector<OpDesc> GradientOps(const QuantSpec&, SlotRole::Role, Era) const {
-    return {};
-  }
+  // Ops from kValue, kResultGradient, the states and the names that the ops of Forward write to
+  // kValueGradient, and to the gradient of each state that is_trained. They are inserted once after
+  // each op of the backward pass that computes kResultGradient; the gradient of a state is the sum
+  // of what they give. None of them reads kValueGradient: it stands for kEmptyArgument if the
+  // program has no gradient of the value. An activation, unlike a weight, has the samples of a
+  // batch along axis 0.
+  virtual std::vector<OpDesc> GradientOps(const QuantizerUse&) const { return {}; }
   // Ops from the states, the gradients of the trained ones and kLearningRate, the [1] that the
   // program's first optimizer op reads, to the states. They are inserted once, after the optimizer
   // ops. At a learning rate of 0 they leave the trained states unchanged.
-  virtual std::vector<OpDesc> UpdateOps(const QuantSpec&, Era) const { return {}; }
+  virtual std::vector<OpDesc> UpdateOps(const QuantizerUse&) const { return {}; }
 
   // Add the attributes of a recipe's ops.
   virtual void AddQuantizeAttrs(const QuantSpec& spec, Era era, OpBuilder& op) const = 0;
@@ -133,10 +164,11 @@ class Quantizer {
   // The initial value of a state.
   virtual double InitialValue(const QuantizerState& state, const QuantSpec& spec) const = 0;
 
-  // One step of a per-tensor quantizer whose scale is not a parameter: takes in a tensor and
-  // returns what it is quantized with: the range (abs-max) or, for an affine one, the step between
-  // two codes. The state that is_scale, if there is one, then holds that. `state` holds the
-  // recipe's states in order, and `step` the number of the step, counted from 1.
+  // One step of a per-tensor quantizer whose scale neither is a parameter nor computed by ops of
+  // Forward or InitialOps: takes in a tensor and returns what it is quantized with: the range
+  // (abs-max) or, for an affine one, the step between two codes. The state that is_scale, if there
+  // is one, then holds that. `state` holds the recipe's states in order, and `step` the number of
+  // the step, counted from 1.
   virtual float Observe(const QuantSpec& spec, absl::Span<const float> values,
                         absl::Span<const absl::Span<float>> state, int64_t step) const = 0;
 };

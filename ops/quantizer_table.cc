@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ops/quantizers/text_quantizer.h"
+#include "proto/program/attributes.h"
 
 namespace fixpoint {
 
@@ -15,6 +17,9 @@ QuantizerTable::QuantizerTable() {
 #define FIXPOINT_QUANTIZER(name) quantizers_.push_back(Make##name());
 #include "ops/quantizers/all_quantizers.inc"
 #undef FIXPOINT_QUANTIZER
+  for (std::unique_ptr<Quantizer>& quantizer : BuiltInTextQuantizers()) {
+    quantizers_.push_back(std::move(quantizer));
+  }
 }
 
 namespace {
@@ -24,14 +29,15 @@ bool CanTrain(const Quantizer& quantizer) {
   for (const QuantizerRecipe& recipe : quantizer.recipes()) {
     if (!recipe.dequantize_op.empty()) return false;
     for (const QuantizerState& state : recipe.state) {
-      if (state.is_trained && state.input.empty()) return false;
+      if (state.is_trained && state.input.empty() && state.decides.empty()) return false;
     }
   }
   QuantSpec spec;
   spec.set_bits(8);  // like the specs that ops are made for
   for (const Era era : {Era::kFluid, Era::kPaddle2}) {
-    if (quantizer.GradientOps(spec, SlotRole::ACTIVATION, era).empty() ||
-        quantizer.UpdateOps(spec, era).empty() || !quantizer.SummaryOps(spec, era).empty()) {
+    const QuantizerUse use{spec, SlotRole::ACTIVATION, std::nullopt, era};
+    if (quantizer.GradientOps(use).empty() || quantizer.UpdateOps(use).empty() ||
+        !quantizer.SummaryOps(spec, era).empty()) {
       return false;
     }
   }
@@ -67,6 +73,16 @@ const Quantizer* QuantizerTable::Find(absl::string_view name) const {
   return nullptr;
 }
 
+QuantizerTable::Match QuantizerTable::FindByQuantizeOp(const OpDesc& op) const {
+  const OpDesc::Attr* const named = FindAttr(op, kQuantizerAttr);
+  const Quantizer* const quantizer = named == nullptr ? nullptr : Find(named->s());
+  if (quantizer == nullptr) return FindByQuantizeOp(op.type());
+  for (const QuantizerRecipe& recipe : quantizer->recipes()) {
+    if (recipe.quantize_op == op.type()) return {quantizer, &recipe};
+  }
+  return FindByQuantizeOp(op.type());
+}
+
 QuantizerTable::Match QuantizerTable::FindByQuantizeOp(absl::string_view op_type) const {
   for (const auto& quantizer : quantizers_) {
     for (const QuantizerRecipe& recipe : quantizer->recipes()) {
@@ -93,7 +109,9 @@ std::vector<std::string> TrainedInputs(const QuantizerTable& quantizers, const Q
   std::vector<std::string> slots;
   if (recipe == nullptr) return slots;
   for (const QuantizerState& state : recipe->state) {
-    if (state.is_trained) slots.push_back(state.input);
+    if (!state.is_trained) continue;
+    const std::string& slot = state.input.empty() ? state.decides : state.input;
+    if (std::find(slots.begin(), slots.end(), slot) == slots.end()) slots.push_back(slot);
   }
   return slots;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "ops/quantizer_table.h"
 #include "proto/base/status_macros.h"
 #include "proto/config/quant_plan.pb.h"
 #include "proto/config/range_profile.pb.h"
@@ -19,6 +20,7 @@
 #include "tools/named_config.h"
 #include "tools/named_parameters.h"
 #include "tools/named_program.h"
+#include "tools/named_quantizers.h"
 #include "tools/outputs.h"
 #include "tools/transpile_report.h"
 #include "transpiler/exchange/range_file.h"
@@ -32,6 +34,7 @@ namespace {
 
 // What the command reads. `options` points into the rest of it.
 struct TrainInputs {
+  QuantizerTable quantizers;
   QuantPlan plan;
   RangeProfile profile;
   std::optional<NamedProgram> program;
@@ -68,6 +71,8 @@ absl::Status ReadConfig(const TrainCommand& command, TranspileOptions& options) 
 
 absl::Status ReadInputs(const TrainCommand& command, TrainInputs& inputs) {
   RETURN_IF_ERROR(ReadConfig(command, inputs.options));
+  ASSIGN_OR_RETURN(inputs.quantizers, LoadQuantizers(command.quantizers));
+  inputs.options.quantizers = &inputs.quantizers;
   if (!command.plan.empty()) {
     RETURN_IF_ERROR(LoadTextMessage(command.plan, &inputs.plan));
     inputs.options.plan = &inputs.plan;
@@ -191,7 +196,7 @@ absl::Status StageParametersWithState(const TrainCommand& command, const Program
   if (report.plan.is_inference()) {
     ASSIGN_OR_RETURN(
         const std::vector<ClippedWeight> clipped,
-        ClipWeights(inputs.program->program, report.plan, QuantizerTable(), &*inputs.parameters));
+        ClipWeights(inputs.program->program, report.plan, inputs.quantizers, &*inputs.parameters));
     for (std::string& note : NotesOnClipping(clipped)) report.notes.push_back(std::move(note));
   }
   RETURN_IF_ERROR(StageParameters(inputs.program->program.Proto(), *inputs.parameters,

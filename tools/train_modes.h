@@ -18,7 +18,8 @@ struct TrainCommand {
   std::string program;
   std::string startup;
   std::string config;
-  std::string target;  // a name or a path
+  std::string target;      // a name or a path
+  std::string quantizers;  // files of quantizers as text, comma separated
   std::string fc_weights;
   std::string plan;
   std::string profile;

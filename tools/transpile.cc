@@ -40,6 +40,8 @@ DEFINE_string(config, "", "Configuration (proto/config/quant_config.proto as tex
 DEFINE_string(target, "",
               "Built-in target, or target file (whose path has a / or a .); overrides the "
               "configuration's.");
+DEFINE_string(quantizers, "",
+              "Files of quantizers as text, comma separated, that the configuration can name.");
 DEFINE_string(fc_weights, "",
               "How weights of fully connected layers are quantized: per_tensor, per_channel or "
               "per_row, each row with a zero point; overrides the configuration's.");
@@ -90,8 +92,8 @@ namespace {
 std::vector<ModeFlags> Modes() {
   return {{"train",
            {"output", "dry_run", "json", "print_after", "stop_after", "config", "target",
-            "fc_weights", "plan", "profile", "startup", "startup_output", "params", "params_output",
-            "save_plan", "explain", "pass_pipeline", "patterns"}},
+            "quantizers", "fc_weights", "plan", "profile", "startup", "startup_output", "params",
+            "params_output", "save_plan", "explain", "pass_pipeline", "patterns"}},
           {"test", {"output", "dry_run"}},
           {"rewrite",
            {"output", "dry_run", "json", "print_after", "stop_after", "explain", "pass_pipeline",
@@ -176,6 +178,7 @@ absl::StatusOr<ExitCode> Train(const std::string& path, const std::vector<Patter
   command.startup = FLAGS_startup;
   command.config = FLAGS_config;
   command.target = FLAGS_target;
+  command.quantizers = FLAGS_quantizers;
   command.fc_weights = FLAGS_fc_weights;
   command.plan = FLAGS_plan;
   command.profile = FLAGS_profile;

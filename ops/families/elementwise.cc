@@ -64,6 +64,10 @@ std::vector<OpSchema> ElementwiseOps() {
       .Hints("x_data_format, y_data_format")
       .KeepsSign();
   Define(ops, "elementwise_pow", "Out = X ^ Y.").Hints(kFormats).QuantizableOutputs({"Out"});
+  ops.Define("scale_gradient(X, Factor) -> (Out)")
+      .Doc("Out = X, whose gradient is that of Out times Factor [1]; part of quantizers' formulas.")
+      .Gradient("elementwise_mul(X=Out@GRAD, Y=Factor) -> (Out=X@GRAD)")
+      .Infer(SameAs("X", {"Out"}));
   OpSchemaBuilder& product =
       ops.Define("integer_elementwise_mul(X, Y, Scales, Operands*?) -> (Out)");
   DefineProductOfCodes(product)

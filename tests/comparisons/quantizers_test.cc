@@ -63,5 +63,29 @@ INSTANTIATE_TEST_SUITE_P(
                           "WeightsOf", std::get<2>(info.param), "Bits");
     });
 
+// Each quantizer that is a text, at the bits that it is for.
+constexpr char kLowActivations[] = "quantizer: 'lsq' form: FUSED";
+
+INSTANTIATE_TEST_SUITE_P(
+    Texts, Quantizers,
+    testing::Values(
+        std::tuple(Range{"Tqt", "quantizer: 'tqt' form: FUSED"},
+                   Range{"Tqt", "quantizer: 'tqt' form: FUSED granularity: PER_TENSOR"}, 8),
+        std::tuple(Range{"Tqt", "quantizer: 'tqt' form: FUSED"},
+                   Range{"Tqt", "quantizer: 'tqt' form: FUSED granularity: PER_TENSOR"}, 3),
+        std::tuple(Range{"Pact", "quantizer: 'pact' form: FUSED"},
+                   Range{"Dorefa", "quantizer: 'dorefa' form: FUSED granularity: PER_TENSOR"}, 4),
+        std::tuple(Range{"Pact", "quantizer: 'pact' form: FUSED"},
+                   Range{"Dorefa", "quantizer: 'dorefa' form: FUSED granularity: PER_TENSOR"}, 2),
+        std::tuple(Range{"Learned", kLowActivations},
+                   Range{"BinaryPerChannel", "quantizer: 'channel_wise_binary' form: FUSED"}, 2),
+        std::tuple(Range{"Learned", kLowActivations},
+                   Range{"Ternary", "quantizer: 'ternary' form: FUSED granularity: PER_TENSOR"},
+                   2)),
+    [](const auto& info) {
+      return absl::StrCat(std::get<0>(info.param).name, "Activations", std::get<1>(info.param).name,
+                          "WeightsOf", std::get<2>(info.param), "Bits");
+    });
+
 }  // namespace
 }  // namespace fixpoint

@@ -71,7 +71,8 @@ class Machine:
         """What each command printed, and its exit code, by the command's line."""
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)
-            shutil.copytree(self._root / "examples/data", folder / "examples/data")
+            for copied in ("examples/data", "ops/quantizers/texts"):
+                shutil.copytree(self._root / copied, folder / copied)
             for pattern in ("*.sh", "*.textproto"):
                 for example in (self._root / "examples").glob(pattern):
                     shutil.copy(example, folder / "examples")

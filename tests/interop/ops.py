@@ -66,13 +66,11 @@ _RANDOM = "draws other random numbers, from the seed, the op and the step (docs/
 _BLOCKS = "runs blocks of a program: tests/runtime/reference/control_flow_ops_test.cc"
 _OF_OTHERS = "no op of 2.6, but of releases before or after it"
 NOT_JUDGED = {
-    "fake_channel_wise_quantize_dequantize_lsq": _OURS,
-    "fake_channel_wise_quantize_dequantize_lsq_grad": _OURS,
     "fake_dequantize_affine": _OURS,
     "fake_dequantize_bias": _OURS,
+    "fake_quantize_dequantize_at_range": _OURS,
+    "fake_quantize_dequantize_at_range_grad": _OURS,
     "fake_quantize_dequantize_bias": _OURS,
-    "fake_quantize_dequantize_lsq": _OURS,
-    "fake_quantize_dequantize_lsq_grad": _OURS,
     "fake_quantize_moving_average_min_max": _OURS,
     "fake_quantize_window_mean_abs_max": _OURS,
     "fake_row_wise_dequantize": _OURS,
@@ -90,6 +88,7 @@ NOT_JUDGED = {
     "integer_quantize": _OURS,
     "integer_row_wise_fc": _OURS,
     "integer_table": _OURS,
+    "scale_gradient": _OURS,
     "select_from_step": _OURS,
     "select_from_step_grad": _OURS,
     "fake_quantize_dequantize_grad": _OF_OTHERS,

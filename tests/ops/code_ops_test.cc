@@ -74,7 +74,7 @@ TEST(ReadCodeOp, TheAxisOfChannelsIsTheDefaultOfTheOtherEraToo) {
 TEST(ReadCodeOp, TheReferencesOpsMultiplyByTheStepInFluidAlone) {
   const Program program = ParsedProgram(R"(
     fake_quantize_dequantize_abs_max(X=w) -> (Out=q, OutScale=s)
-    fake_quantize_dequantize_lsq(X=w, InScale=s) -> (Out=r, OutScale=s)
+    fake_quantize_dequantize_at_range(X=w, InScale=s) -> (Out=r)
   )");
   const Op& op = *program.block(0).first_op();
   EXPECT_TRUE(ReadCodeOp(op, Era::kFluid)->multiplies_by_step);

@@ -21,20 +21,24 @@ constexpr InferCase kFakeQuantize[] = {
         fake_channel_wise_quantize_abs_max(X=w) -> (Out=q, OutScale=s) {quant_axis=2})",
      "error: quant_axis is 2 and X is [16, 8, 3, 3]; want 0 or 1, an axis of X"},
     {R"(var x f32[-1,8]
-        fake_quantize_dequantize_lsq(X=x, InScale=s) -> (Out=q, OutScale=s, OutInitialized=i))",
-     "Out=FP32[-1, 8] OutScale=FP32[1] OutInitialized=FP32[1]"},
+        fake_quantize_dequantize_at_range(X=x, InScale=s) -> (Out=q))",
+     "Out=FP32[-1, 8]"},
     {R"(var x f32[-1,8]
-        fake_quantize_dequantize_lsq(X=x, InScale=s) -> (Out=q, OutScale=s) {bit_length=1})",
+        fake_quantize_dequantize_at_range(X=x, InScale=s) -> (Out=q) {bit_length=1})",
      "error: bit_length is 1; want 2 to 16"},
+    {R"(var x f32[-1,8]
+        fake_quantize_dequantize_at_range(X=x, InScale=s) -> (Out=q) {surrogate="tanh"})",
+     "error: surrogate is \"tanh\"; want clamp_then_round, round_then_clamp or clamp"},
     {R"(var w f32[16,8]
-        fake_channel_wise_quantize_dequantize_lsq(X=w, InScale=s) -> (Out=q, OutScale=s) {quant_axis=1})",
-     "Out=FP32[16, 8] OutScale=FP32[8]"},
+        var s f32[16]
+        fake_quantize_dequantize_at_range(X=w, InScale=s) -> (Out=q) {quant_axis=1})",
+     "error: InScale is [16]; want [8]"},
     {R"(var w f32[16,8]
-        fake_channel_wise_quantize_dequantize_lsq(X=w, InScale=s) -> (Out=q, OutScale=s) {quant_axis=2})",
-     "error: quant_axis is 2 and X is [16, 8]; want an axis of X"},
+        fake_quantize_dequantize_at_range(X=w, InScale=s) -> (Out=q) {quant_axis=2})",
+     "error: quant_axis is 2 and X is [16, 8]; want -1 or an axis of X"},
     {R"(var w f32[16,8]
         var s f32[8]
-        fake_channel_wise_quantize_dequantize_lsq_grad(X=w, OutScale=s, Out@GRAD=g) -> (X@GRAD=dw, InScale@GRAD=ds))",
+        fake_quantize_dequantize_at_range_grad(X=w, InScale=s, Out@GRAD=g) -> (X@GRAD=dw, InScale@GRAD=ds))",
      "X@GRAD=FP32[16, 8] InScale@GRAD=FP32[8]"},
     {R"(var x f32[-1,8]
         select_from_step(X=q, Before=x, Step=t) -> (Out=y) {from_step=3L})",

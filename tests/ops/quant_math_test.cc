@@ -61,15 +61,6 @@ TEST(QuantMath, ClampsToTheSmallestCodeThereIs) {
   EXPECT_EQ(QuantizeOne(-2, 1, UnsignedPartOf(codes)), 0);
 }
 
-TEST(QuantMath, WaitsWithALearnedRangeForNumbers) {
-  EXPECT_THAT(FirstRangeOf(2, 127).range, FloatEq(4 * std::sqrt(127.0f)));
-  EXPECT_TRUE(FirstRangeOf(2, 127).is_found);
-  EXPECT_EQ(FirstRangeOf(0, 127).range, 0);
-  EXPECT_FALSE(FirstRangeOf(0, 127).is_found);
-  EXPECT_FALSE(FirstRangeOf(INFINITY, 127).is_found);
-  EXPECT_FALSE(FirstRangeOf(NAN, 127).is_found);
-}
-
 TEST(CodeRange, IsThatOfASpec) {
   QuantSpec spec;
   spec.set_bits(8);

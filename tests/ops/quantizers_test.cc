@@ -190,31 +190,6 @@ TEST(RangeAbsMax, ForgetsAProfileAfterAWindow) {
   EXPECT_THAT(feeder.FeedAll({5, 3, 4, 2}), ElementsAre(100, 100, 5, 4));
 }
 
-// 2 * mean|x| / sqrt(n) for a step, so that the range is 2 * mean|x| * sqrt(n).
-TEST(Lsq, FindsItsRangeInTheFirstTensor) {
-  Feeder feeder("lsq", Bits(8));
-  EXPECT_THAT(feeder.Feed({-1, 3, 0, 4}), FloatEq(4 * std::sqrt(127.0f)));
-  EXPECT_THAT(feeder.Feed({100}), FloatEq(4 * std::sqrt(127.0f))) << "training moves it from there";
-  QuantSpec without_sign = Bits(2);
-  without_sign.set_signedness(QuantSpec::UNSIGNED);
-  Feeder unsigned_codes("lsq", without_sign);
-  EXPECT_THAT(unsigned_codes.Feed({1, 1}), FloatEq(2 * std::sqrt(3.0f)));
-}
-
-TEST(Lsq, WaitsForATensorThatTellsIt) {
-  Feeder feeder("lsq", Bits(2));
-  EXPECT_EQ(feeder.Feed({0, 0}), 0);
-  EXPECT_EQ(feeder.Feed({}), 0);
-  EXPECT_EQ(feeder.Feed({kInfinity}), kInfinity);
-  EXPECT_TRUE(std::isnan(feeder.Feed({kNan, 1})));
-  EXPECT_EQ(feeder.Feed({1}), 2);
-  EXPECT_EQ(feeder.Feed({5}), 2);
-}
-
-TEST(Lsq, BeginsWithTheRangeOfAProfile) {
-  Feeder feeder("lsq", Bits(8), -3, 2);
-  EXPECT_EQ(feeder.Feed({100}), 3);
-}
 TEST(MovingAverageAbsMax, TellsObserversToSkipWhatIsNotFinite) {
   const QuantizerTable table;
   OpBuilder observe("moving_average_abs_max_scale");

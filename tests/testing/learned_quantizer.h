@@ -26,7 +26,7 @@ class LearnedQuantizer : public Quantizer {
   double InitialValue(const QuantizerState& state, const QuantSpec&) const override {
     return state.is_scale ? 1 : 0;
   }
-  std::vector<OpDesc> GradientOps(const QuantSpec&, SlotRole::Role, Era) const override {
+  std::vector<OpDesc> GradientOps(const QuantizerUse&) const override {
     return {OpBuilder("users_fake_quantize_learned_grad")
                 .Input("X", kValue)
                 .Input("Scale", "scale")
@@ -35,7 +35,7 @@ class LearnedQuantizer : public Quantizer {
                 .Output("Scale@GRAD", "scale@GRAD")
                 .Build()};
   }
-  std::vector<OpDesc> UpdateOps(const QuantSpec&, Era) const override {
+  std::vector<OpDesc> UpdateOps(const QuantizerUse&) const override {
     return {OpBuilder("momentum")
                 .Input("Grad", "scale@GRAD")
                 .Input("LearningRate", kLearningRate)
@@ -72,6 +72,7 @@ class LearnedQuantizer : public Quantizer {
     velocity.name = "velocity";
     velocity.training_only = true;
     recipe.scale_output = "";
+    recipe.scale_input = "Scale";
     recipe.state = {scale, velocity};
     return {recipe};
   }

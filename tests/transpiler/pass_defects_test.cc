@@ -162,6 +162,13 @@ std::vector<Defect> InferenceDefects() {
        "writes and no feed op fills [unreached_read]\n"
        "    assign(X=y) -> (Out=y.seen) {op_role=0, "
        "fixpoint.inserted_by=\"freeze_observers\"}\n [after wrong]"},
+      {"fold_formulas", "removes an op that computes no constant",
+       [](Program& program, PassContext&) {
+         Rewriter(&program, "wrong").Remove(TheOp(program, "fake_quantize_abs_max"));
+       },
+       "program.txt: block 0, op 4 (fake_dequantize_max_abs): reads \"w.q\", which block 0, op 3 "
+       "(fake_quantize_abs_max) computes; a program for inference has no such op [in "
+       "freeze_scales]"},
       {"freeze_scales", "takes codes back at another scale",
        [](Program& program, PassContext&) {
          Rewriter(&program, "wrong")

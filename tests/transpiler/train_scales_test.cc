@@ -255,7 +255,7 @@ class CenteredQuantizer final : public LearnedQuantizer {
  public:
   absl::string_view name() const override { return "centered"; }
   absl::Span<const QuantizerRecipe> recipes() const override { return recipes_; }
-  std::vector<OpDesc> GradientOps(const QuantSpec&, SlotRole::Role, Era) const override {
+  std::vector<OpDesc> GradientOps(const QuantizerUse&) const override {
     return {OpBuilder("users_fake_quantize_centered_grad")
                 .Input("Out@GRAD", kResultGradient)
                 .Output("X@GRAD", kValueGradient)
@@ -263,7 +263,7 @@ class CenteredQuantizer final : public LearnedQuantizer {
                 .Output("Center@GRAD", "center@GRAD")
                 .Build()};
   }
-  std::vector<OpDesc> UpdateOps(const QuantSpec&, Era) const override {
+  std::vector<OpDesc> UpdateOps(const QuantizerUse&) const override {
     const auto sgd = [](const std::string& state) {
       return OpBuilder("sgd")
           .Input("Grad", state + "@GRAD")
@@ -317,7 +317,7 @@ TEST_F(TrainedScales, AQuantizerMayTrainTwoStates) {
 class MaskingQuantizer final : public LearnedQuantizer {
  public:
   absl::string_view name() const override { return "masking"; }
-  std::vector<OpDesc> GradientOps(const QuantSpec&, SlotRole::Role, Era) const override {
+  std::vector<OpDesc> GradientOps(const QuantizerUse&) const override {
     return {OpBuilder("fill_zeros_like").Input("X", kValue).Output("Out", "zeros").Build(),
             OpBuilder("greater_than")
                 .Input("X", kValue)
@@ -346,7 +346,7 @@ TEST_F(TrainedScales, WhatIsBetweenGradientOpsHasItsOwnType) {
 class WideQuantizer final : public LearnedQuantizer {
  public:
   absl::string_view name() const override { return "wide"; }
-  std::vector<OpDesc> GradientOps(const QuantSpec&, SlotRole::Role, Era era) const override {
+  std::vector<OpDesc> GradientOps(const QuantizerUse& use) const override {
     const auto cast = [](const char* x, const char* out, int from, int to) {
       return OpBuilder("cast")
           .Input("X", x)
@@ -367,7 +367,7 @@ class WideQuantizer final : public LearnedQuantizer {
                        .Output("Out", "out")
                        .IntAttr("axis", -1)
                        .Build()};
-    return GradientOpsOf(formula, era);
+    return *GradientOpsOf(formula, use.era);
   }
 };
 

@@ -250,7 +250,7 @@ class ProductDequantizer {
   absl::StatusOr<std::string> CodesOfFused(const QuantizationSite& site) {
     std::string& name = codes_of_fused_[&site];
     if (!name.empty()) return name;
-    const QuantizerTable::Match match = context_.quantizers.FindByQuantizeOp(site.quantize->type());
+    const QuantizerTable::Match match = context_.quantizers.FindByQuantizeOp(site.quantize->desc());
     OpDesc op = site.quantize->desc();
     for (const QuantizerRecipe& recipe : match.quantizer->recipes()) {
       if (!recipe.dequantize_op.empty()) op.set_type(recipe.quantize_op);

@@ -18,11 +18,13 @@
 namespace fixpoint {
 
 inline constexpr char kFreezePipeline[] =
-    "strip_training,set_test_mode,freeze_observers,prune_to_inference,freeze_scales,"
+    "strip_training,set_test_mode,freeze_observers,prune_to_inference,fold_formulas,"
+    "freeze_scales,"
     "quantize_weights,quantize_biases,prune_to_inference,remove_dead_variables";
 // The pipeline of the legacy forms.
 inline constexpr char kLegacyFreezePipeline[] =
-    "strip_training,set_test_mode,freeze_observers,prune_to_inference,freeze_scales,"
+    "strip_training,set_test_mode,freeze_observers,prune_to_inference,fold_formulas,"
+    "freeze_scales,"
     "quantize_weights,quantize_biases,dequantize_products,prune_to_inference,remove_dead_variables";
 
 inline const char* FreezePipelineOf(FrozenForm form) {

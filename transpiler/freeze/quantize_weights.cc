@@ -275,7 +275,7 @@ class WeightQuantizer {
   OpDesc MakeAffineDequantize(const QuantizationSite& site, const Written& written,
                               absl::string_view out) const {
     const QuantizerRecipe& recipe =
-        *context_.quantizers.FindByQuantizeOp(site.quantize->type()).recipe;
+        *context_.quantizers.FindByQuantizeOp(site.quantize->desc()).recipe;
     QuantSpec spec = site.parameters;
     spec.set_axis(site.axis);
     OpBuilder op(recipe.dequantize_op);

@@ -56,7 +56,7 @@ class TestModeSetter {
  private:
   void Set(const Op& op) {
     DropSchedule(op);
-    QuantizerTable::Match match = quantizers_.FindByQuantizeOp(op.type());
+    QuantizerTable::Match match = quantizers_.FindByQuantizeOp(op.desc());
     if (match.recipe == nullptr) match = quantizers_.FindByObserveOp(op.type());
     if (match.recipe != nullptr) {
       DropTrainingState(op, *match.recipe);

@@ -29,7 +29,7 @@ constexpr size_t kMostNamed = 8;
 
 // How an op keeps a range; nulls if it keeps none.
 QuantizerTable::Match KeeperOf(const Op& op, const QuantizerTable& quantizers) {
-  QuantizerTable::Match match = quantizers.FindByQuantizeOp(op.type());
+  QuantizerTable::Match match = quantizers.FindByQuantizeOp(op.desc());
   if (match.recipe == nullptr) match = quantizers.FindByObserveOp(op.type());
   if (match.recipe == nullptr && IsQuantize(op, quantizers) && !FindsItsRange(op, quantizers)) {
     match = quantizers.FindByQuantizeOp(kKeepsAsLinear);
@@ -59,6 +59,7 @@ const Argument* ScaleOf(const Op& op, const QuantizerRecipe& recipe, Era era) {
     const std::optional<CodeOp> read = ReadCodeOp(op, era);
     return read ? read->scale : nullptr;
   }
+  if (!recipe.scale_input.empty()) return op.Input(recipe.scale_input);
   for (const QuantizerState& state : recipe.state) {
     if (state.is_scale) return InEither(op, state.input, state.output);
   }
@@ -111,13 +112,26 @@ class RangeJudge {
     if (match.recipe == nullptr) return;
     const Argument* const scale = ScaleOf(op, *match.recipe, era_);
     if (scale == nullptr || scale->variable() == nullptr) return;
-    bool is_known = CountedSteps(op, *match.recipe);
+    bool is_known = CountedSteps(op, *match.recipe) || HasGivenRange(op, *match.recipe);
     for (const QuantizerState& state : match.recipe->state) {
       const Argument* const holds =
           state.is_scale ? scale : InEither(op, state.input, state.output);
       is_known = is_known || HasChanged(holds, *match.quantizer, state);
     }
     known_[scale->variable()] |= is_known;
+  }
+
+  // Whether an op that is given its range, by whichever quantizer, has one that is not 0.
+  bool HasGivenRange(const Op& op, const QuantizerRecipe& recipe) const {
+    if (recipe.scale_input.empty() ||
+        std::any_of(recipe.state.begin(), recipe.state.end(),
+                    [](const QuantizerState& state) { return state.is_scale; })) {
+      return false;
+    }
+    const Tensor* const range = FindTensor(op.Input(recipe.scale_input), VarType::FP32, scope_);
+    if (range == nullptr) return false;
+    const absl::Span<const float> values = range->data<float>();
+    return std::any_of(values.begin(), values.end(), [](float value) { return value != 0; });
   }
 
   bool CountedSteps(const Op& op, const QuantizerRecipe& recipe) const {

@@ -44,7 +44,7 @@ class SiteFinder {
   }
 
   absl::StatusOr<QuantizationSite> SiteOf(const Op& op) const {
-    const QuantizerTable::Match match = quantizers_.FindByQuantizeOp(op.type());
+    const QuantizerTable::Match match = quantizers_.FindByQuantizeOp(op.desc());
     QuantizationSite site;
     site.quantize = &op;
     const CodeArguments arguments = FindCodeArguments(op);
@@ -58,9 +58,7 @@ class SiteFinder {
       ASSIGN_OR_RETURN(site.scale, Wanted(op, arguments.scale, "input Scale"));
     } else {
       const Quantizer& quantizer = *match.quantizer;
-      if (quantizer.granularity() == QuantSpec::PER_CHANNEL) {
-        ASSIGN_OR_RETURN(site.axis, Named(op, ReadChannelAxis(op.desc(), era_)));
-      }
+      ASSIGN_OR_RETURN(site.axis, Named(op, ReadChannelAxis(op.desc(), era_)));
       site.quantizer = &quantizer;
       site.is_dynamic = quantizer.is_dynamic();
       if (site.is_dynamic) quantizer.ReadParameters(op.desc(), &site.parameters);
@@ -74,6 +72,9 @@ class SiteFinder {
 
   static absl::StatusOr<const Argument*> ScaleOf(const Op& op, const QuantizerRecipe& recipe,
                                                  bool is_dynamic) {
+    if (!recipe.scale_input.empty()) {
+      return Wanted(op, op.Input(recipe.scale_input), absl::StrCat("input ", recipe.scale_input));
+    }
     for (const QuantizerState& state : recipe.state) {
       if (!state.is_scale || is_dynamic) continue;
       return Wanted(op, op.Input(state.input), absl::StrCat("input ", state.input));
@@ -169,18 +170,21 @@ std::vector<const Op*> QuantizationSite::ops() const {
 }
 
 std::vector<const Argument*> ScalesOfBiases(const QuantizationSite& site) {
-  std::vector<const Argument*> scales;
+  // The op passes on what it reads, or other ops read the same.
+  const Value* passed_on = site.scale->value();
   for (const Argument* output : site.quantize->outputs()) {
-    if (output->value() == nullptr || output->variable() != site.scale->variable()) continue;
-    for (const Argument* reader : output->value()->readers()) {
-      if (reader->op().type() == kQuantizeBias) scales.push_back(reader);
-    }
+    if (output->variable() == site.scale->variable()) passed_on = output->value();
+  }
+  std::vector<const Argument*> scales;
+  if (passed_on == nullptr) return scales;
+  for (const Argument* reader : passed_on->readers()) {
+    if (reader->op().type() == kQuantizeBias) scales.push_back(reader);
   }
   return scales;
 }
 
 bool IsQuantize(const Op& op, const QuantizerTable& quantizers) {
-  return op.type() == kQuantizeLinear || quantizers.FindByQuantizeOp(op.type()).recipe != nullptr;
+  return op.type() == kQuantizeLinear || quantizers.FindByQuantizeOp(op.desc()).recipe != nullptr;
 }
 
 bool FindsItsRange(const Op& op, const QuantizerTable& quantizers) {
@@ -188,8 +192,8 @@ bool FindsItsRange(const Op& op, const QuantizerTable& quantizers) {
     const absl::StatusOr<int> axis = ReadChannelAxis(op.desc(), Era::kPaddle2);
     return axis.ok() && *axis != -1;
   }
-  const QuantizerTable::Match match = quantizers.FindByQuantizeOp(op.type());
-  return match.recipe != nullptr && !match.recipe->has_is_test;
+  const QuantizerTable::Match match = quantizers.FindByQuantizeOp(op.desc());
+  return match.recipe != nullptr && match.quantizer->is_dynamic() && !match.recipe->has_is_test;
 }
 
 absl::StatusOr<std::vector<QuantizationSite>> FindQuantizationSites(

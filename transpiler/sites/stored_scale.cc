@@ -62,7 +62,7 @@ absl::Status IsComputed(const Argument& scale) {
 // Where a quantize op that finds no range itself reads the scale that it passes on as `value`; null
 // if it is no such op. In test mode it passes on what it reads.
 const Argument* HandedOn(const Value& value, const QuantizerTable& quantizers) {
-  const QuantizerTable::Match match = quantizers.FindByQuantizeOp(value.op()->type());
+  const QuantizerTable::Match match = quantizers.FindByQuantizeOp(value.op()->desc());
   if (match.recipe == nullptr || match.quantizer->is_dynamic()) return nullptr;
   for (const QuantizerState& state : match.recipe->state) {
     if (!state.is_scale) continue;

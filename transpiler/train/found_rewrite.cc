@@ -67,10 +67,11 @@ class RewriteFinder {
     }
   }
 
-  // Whether optimizer ops update the variable.
+  // Whether optimizer ops update the variable, or what it is computed from.
   bool IsTrained(const Argument& argument) const {
-    const QuantizerRecipe* recipe = quantizers_.FindByQuantizeOp(argument.op().type()).recipe;
+    const QuantizerRecipe* recipe = quantizers_.FindByQuantizeOp(argument.op().desc()).recipe;
     if (recipe == nullptr) return false;
+    if (!argument.is_output() && argument.slot_name() == recipe->scale_input) return true;
     return std::any_of(
         recipe->state.begin(), recipe->state.end(), [&argument](const QuantizerState& state) {
           const std::string& slot = argument.is_output() ? state.output : state.input;

@@ -40,6 +40,13 @@ const std::string* NameIn(const google::protobuf::RepeatedPtrField<OpDesc::Var>&
 bool IsOptimizer(const Op& op) { return (op.role() & kOptimize) != 0 && op.sub_blocks().empty(); }
 
 // Whether an attribute is one that a rewrite sets on the ops that it changes.
+bool IsOptimized(const Variable& variable) {
+  const auto arguments = variable.arguments();
+  return std::any_of(arguments.begin(), arguments.end(), [](const Argument* argument) {
+    return argument->is_output() && (argument->op().role() & kOptimize) != 0;
+  });
+}
+
 bool IsMark(absl::string_view attr) {
   return attr == kRewiredAttr || attr == "quantization_type" || attr == "activation_bits" ||
          attr == "with_quant_attr";
@@ -347,15 +354,22 @@ void Check::GradientPassesQuantizer(const GradientOutput& output) {
            " did");
 }
 
+// Where inserted ops compute the scale, the states that they read count; at least one is trained.
 void Check::ScaleIsUpdated(const Op& quantize, absl::string_view slot) {
   const Argument* scale = quantize.Input(slot);
   if (scale == nullptr || scale->variable() == nullptr) return;  // which other invariants say
-  const auto arguments = scale->variable()->arguments();
-  if (std::none_of(arguments.begin(), arguments.end(), [](const Argument* argument) {
-        return argument->is_output() && (argument->op().role() & kOptimize) != 0;
-      })) {
-    Violated(7, "nothing updates \"", scale->variable()->name(), "\", a scale that is trained");
+  std::vector<const Argument*> reads = {scale};
+  absl::flat_hash_set<const Op*> seen;
+  while (!reads.empty()) {
+    const Argument* const read = reads.back();
+    reads.pop_back();
+    if (read->variable() == nullptr) continue;
+    if (read->variable()->persistable() && IsOptimized(*read->variable())) return;
+    const Op* const op = read->value() == nullptr ? nullptr : read->value()->op();
+    if (op == nullptr || !op->inserted() || !seen.insert(op).second) continue;
+    for (const Argument* input : op->inputs()) reads.push_back(input);
   }
+  Violated(7, "nothing updates \"", scale->variable()->name(), "\", a scale that is trained");
 }
 
 void Check::TrainedScalesAreUpdated() {

@@ -23,10 +23,14 @@
 namespace fixpoint {
 namespace {
 
-// The argument of an output slot; "" if there is no such slot.
+// The argument of a slot; "" if there is no such slot.
 std::string OutputOf(const OpDesc& op, const std::string& slot) {
   const OpDesc::Var* const output = FindSlot(op.outputs(), slot);
   return output == nullptr ? "" : output->arguments(0);
+}
+std::string InputOf(const OpDesc& op, const std::string& slot) {
+  const OpDesc::Var* const input = FindSlot(op.inputs(), slot);
+  return input == nullptr ? "" : input->arguments(0);
 }
 
 // The op of `block` in which `op` runs: itself, or the one that runs the block that it is in; null
@@ -171,23 +175,11 @@ absl::StatusOr<std::string> QuantizerWriter::Schedule(Writing& writing,
   return scheduled;
 }
 
-absl::Status QuantizerWriter::ScheduleState(Writing& writing, const QuantizerState& state,
-                                            const std::string& name) {
-  if (schedule_.quantize_from_step() <= 1 || !state.begins_with_quantization ||
-      writing.site->range.has_value()) {
-    return absl::OkStatus();
-  }
-  ASSIGN_OR_RETURN(OpBuilder select, SelectFrom(schedule_.quantize_from_step() + 1, name));
-  Insert(writing, select.Input("X", name));
-  return absl::OkStatus();
-}
-
 absl::Status QuantizerWriter::AddState(Writing& writing, OpBuilder& quantize) {
   for (const QuantizerState& state : writing.recipe->state) {
     if (writing.is_test && state.training_only) continue;
     if (state.input.empty() && state.output.empty()) continue;
     ASSIGN_OR_RETURN(const std::string name, state_.Add(*writing.site, *writing.quantizer, state));
-    if (!writing.is_test) RETURN_IF_ERROR(ScheduleState(writing, state, name));
     if (!state.input.empty()) quantize.Input(state.input, name);
     if (!state.output.empty()) quantize.Output(state.output, name);
   }
@@ -222,6 +214,66 @@ void QuantizerWriter::Insert(Writing& writing, OpBuilder& op) {
   }
 }
 
+absl::Status QuantizerWriter::WriteOps(Writing& writing, std::vector<OpDesc> ops, int role,
+                                       absl::flat_hash_map<std::string, std::string>* names) {
+  const Site& site = *writing.site;
+  const std::string& value = site.value->variable().name();
+  OpTemplates templates(program_, &rewriter_, *writing.place.block, EraOf(context_.target), value);
+  templates.Bind(Quantizer::kValue, value);
+  for (const auto& [name, variable] : *names) templates.Bind(name, variable);
+  Writing with_role = writing;
+  with_role.place.role = role;
+  for (OpDesc& op : ops) {
+    const OpDesc written = op;
+    ASSIGN_OR_RETURN(OpBuilder filled, templates.Fill(std::move(op)));
+    for (int slot = 0; slot < written.outputs_size(); ++slot) {
+      for (int i = 0; i < written.outputs(slot).arguments_size(); ++i) {
+        (*names)[written.outputs(slot).arguments(i)] = filled.op().outputs(slot).arguments(i);
+      }
+    }
+    Insert(with_role, filled);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status QuantizerWriter::WriteInitialValues(Writing& writing) {
+  const Site& site = *writing.site;
+  std::vector<OpDesc> ops = writing.quantizer->InitialOps(UseOf(site, EraOf(context_.target)));
+  if (ops.empty() || site.range.has_value() || context_.plan.is_inference) return absl::OkStatus();
+  absl::flat_hash_map<std::string, std::string> names;
+  RETURN_IF_ERROR(WriteOps(writing, std::move(ops), kLearningRate, &names));
+  const int64_t first_step = std::max<int64_t>(1, schedule_.quantize_from_step());
+  for (const QuantizerState& state : writing.recipe->state) {
+    const auto found = names.find(state.name);
+    if (found == names.end()) continue;
+    ASSIGN_OR_RETURN(const std::string variable, state_.Add(site, *writing.quantizer, state));
+    ASSIGN_OR_RETURN(OpBuilder select, SelectFrom(first_step + 1, variable));
+    select.Input("X", variable).Input("Before", found->second);
+    Writing with_role = writing;
+    with_role.place.role = kLearningRate;
+    Insert(with_role, select);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status QuantizerWriter::WriteFormula(Writing& writing, const QuantizerForward& forward,
+                                           OpBuilder& quantize) {
+  RETURN_IF_ERROR(WriteInitialValues(writing));
+  const Site& site = *writing.site;
+  for (const QuantizerState& state : writing.recipe->state) {
+    if (!state.training_only) {
+      RETURN_IF_ERROR(state_.Add(site, *writing.quantizer, state).status());
+    }
+  }
+  auto& names = context_.quantizer_names[&site];
+  RETURN_IF_ERROR(WriteOps(writing, forward.ops, writing.place.role, &names));
+  if (forward.quantized != Quantizer::kValue) {
+    quantize.op().mutable_inputs(0)->set_arguments(0, names.at(forward.quantized));
+  }
+  for (const auto& [slot, name] : forward.inputs) quantize.Input(slot, names.at(name));
+  return absl::OkStatus();
+}
+
 absl::StatusOr<OpBuilder> QuantizerWriter::BeginQuantizeOp(const Writing& writing,
                                                            std::string* numbers) {
   const bool fused = writing.recipe->dequantize_op.empty();
@@ -236,7 +288,8 @@ absl::StatusOr<OpBuilder> QuantizerWriter::BeginQuantizeOp(const Writing& writin
 
 absl::Status QuantizerWriter::FinishQuantizeOp(Writing& writing, OpBuilder quantize,
                                                const std::string& numbers) {
-  const std::string scale = OutputOf(quantize.op(), writing.recipe->scale_output);
+  std::string scale = OutputOf(quantize.op(), writing.recipe->scale_output);
+  if (scale.empty()) scale = InputOf(quantize.op(), writing.recipe->scale_input);
   const std::string zero_point = OutputOf(quantize.op(), writing.recipe->zero_point_output);
   scales_[writing.site] = scale;
   Insert(writing, quantize);
@@ -266,7 +319,10 @@ absl::Status QuantizerWriter::Write(const Site& site) {
   }
   std::string numbers;
   ASSIGN_OR_RETURN(OpBuilder quantize, BeginQuantizeOp(writing, &numbers));
+  const QuantizerForward forward = writing.quantizer->Forward(UseOf(site, EraOf(context_.target)));
+  RETURN_IF_ERROR(WriteFormula(writing, forward, quantize));
   RETURN_IF_ERROR(AddState(writing, quantize));
+  context_.quantizer_names[&site][Quantizer::kResult] = numbers;
   const std::string& scale_output = writing.recipe->scale_output;
   if (!scale_output.empty() && OutputOf(quantize.op(), scale_output).empty()) {
     // A dynamic quantizer's scale is an output like any other.

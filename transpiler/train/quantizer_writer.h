@@ -68,11 +68,16 @@ class QuantizerWriter {
   // Inserts it, and the dequantize op if the recipe has one, and points the readers at the result.
   absl::Status FinishQuantizeOp(Writing& writing, OpBuilder quantize, const std::string& numbers);
 
+  // Inserts the ops that the quantizer's formula has beside the quantize op: those that give states
+  // their first values, and those that compute what the op reads, which is named in its slots.
+  absl::Status WriteFormula(Writing& writing, const QuantizerForward& forward, OpBuilder& quantize);
+  absl::Status WriteInitialValues(Writing& writing);
+  // Inserts ops of the quantizer, whose names stand for what site_names has.
+  absl::Status WriteOps(Writing& writing, std::vector<OpDesc> ops, int role,
+                        absl::flat_hash_map<std::string, std::string>* names);
+
   // Declares the state of a recipe and names it in the op's slots.
   absl::Status AddState(Writing& writing, OpBuilder& quantize);
-  // Starts a state by schedule: until quantization begins, a step does not see what others left.
-  absl::Status ScheduleState(Writing& writing, const QuantizerState& state,
-                             const std::string& name);
   // The variable that the readers read by schedule instead of the quantized value; returns its
   // name.
   absl::StatusOr<std::string> Schedule(Writing& writing, const std::string& quantized);

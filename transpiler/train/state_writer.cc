@@ -1,13 +1,26 @@
 #include "transpiler/train/state_writer.h"
 
+#include <optional>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
+#include "ops/infer.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/program.h"
 
 namespace fixpoint {
 
+QuantizerUse UseOf(const Site& site, Era era) {
+  const TensorInfo value = TensorInfoOf(site.value->variable().desc());
+  std::optional<Dims> dims;
+  if (value.has_dims()) dims.emplace(value.dims.begin(), value.dims.end());
+  return {site.spec, site.role, std::move(dims), era};
+}
+
 absl::StatusOr<std::string> StateWriter::Add(const Site& site, const Quantizer& quantizer,
                                              const QuantizerState& state) {
+  std::string& name = context_.quantizer_names[&site][state.name];
+  if (!name.empty()) return name;
   const Variable& variable = site.value->variable();
   std::vector<int64_t> dims = {1};
   if (state.extent == QuantizerState::Extent::kChannels) {
@@ -22,7 +35,8 @@ absl::StatusOr<std::string> StateWriter::Add(const Site& site, const Quantizer& 
   const std::string& scale_suffix = context_.target.conventions().scale_suffix();
   const std::string suffix =
       state.is_scale ? scale_suffix : absl::StrCat(scale_suffix.substr(0, 1), state.name);
-  return Declare(variable.name() + suffix, state.dtype, dims, initial);
+  ASSIGN_OR_RETURN(name, Declare(variable.name() + suffix, state.dtype, dims, initial));
+  return name;
 }
 
 absl::StatusOr<std::string> StateWriter::Declare(const std::string& base, VarType::Type dtype,

@@ -17,13 +17,17 @@
 
 namespace fixpoint {
 
+// What the quantizer of a site is asked for its ops with.
+QuantizerUse UseOf(const Site& site, Era era);
+
 class StateWriter {
  public:
   // REQUIRES: all outlive the writer.
   StateWriter(Program* program, TrainContext* context, Rewriter* rewriter)
       : program_(*program), context_(*context), rewriter_(*rewriter) {}
 
-  // Declares one state of a site's quantizer, whose name begins with the value's; returns its name.
+  // Declares one state of a site's quantizer, unless that is done, with a name that begins with the
+  // value's; returns the name.
   absl::StatusOr<std::string> Add(const Site& site, const Quantizer& quantizer,
                                   const QuantizerState& state);
   // Declares a tensor in block 0, where all persistable variables live, with a name that is new in

@@ -3,8 +3,10 @@
 #ifndef FIXPOINT_TRANSPILER_TRAIN_TRAIN_CONTEXT_H_
 #define FIXPOINT_TRANSPILER_TRAIN_TRAIN_CONTEXT_H_
 
+#include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "ops/quantizer_table.h"
 #include "proto/config/quant_config.pb.h"
 #include "proto/config/quant_plan.pb.h"
@@ -48,6 +50,9 @@ class TrainContext final : public PassContext {
   // The plan as a file, for the program as plan_quantizers found it.
   QuantPlan plan_as_made;
   std::vector<NewState> new_state;
+  // By site of the plan, what the names of its quantizer stand for: states, and what the ops of its
+  // formula write.
+  absl::flat_hash_map<const Site*, absl::flat_hash_map<std::string, std::string>> quantizer_names;
 };
 
 }  // namespace fixpoint

@@ -56,6 +56,7 @@ class ScaleTrainer {
  public:
   ScaleTrainer(Program* program, TrainContext* context, absl::string_view pass)
       : program_(*program),
+        context_(*context),
         quantizers_(context->quantizers),
         pass_(pass),
         era_(EraOf(context->target)),
@@ -69,8 +70,7 @@ class ScaleTrainer {
   absl::Status Train(const Site& site) {
     const Quantizer& quantizer = *quantizers_.Find(site.spec.quantizer());
     const QuantizerRecipe& recipe = *FindRecipe(quantizer, site.spec, era_);
-    const Op& quantize = *FusedQuantizeOp(*site.readers.front()->value());
-    ASSIGN_OR_RETURN(const StateNames states, StatesOf(site, quantizer, recipe, quantize));
+    ASSIGN_OR_RETURN(const StateNames states, StatesOf(site, quantizer, recipe));
     // By trained state, what each gradient op adds to its gradient.
     std::vector<std::vector<std::string>> parts(states.size());
     const Op* last = nullptr;
@@ -87,21 +87,13 @@ class ScaleTrainer {
   }
 
  private:
-  // The variables that hold a quantizer's states, by name, as its quantize op names them; those
-  // that are in none of its slots are declared.
+  // The variables that hold a quantizer's states, by name; those that are not declared yet are.
   using StateNames = std::vector<std::pair<const QuantizerState*, std::string>>;
   absl::StatusOr<StateNames> StatesOf(const Site& site, const Quantizer& quantizer,
-                                      const QuantizerRecipe& recipe, const Op& quantize) {
+                                      const QuantizerRecipe& recipe) {
     StateNames names;
     for (const QuantizerState& state : recipe.state) {
-      std::string name;
-      if (!state.input.empty()) {
-        name = std::string(quantize.Input(state.input)->name());
-      } else if (!state.output.empty()) {
-        name = std::string(quantize.Output(state.output)->name());
-      } else {
-        ASSIGN_OR_RETURN(name, states_.Add(site, quantizer, state));
-      }
+      ASSIGN_OR_RETURN(std::string name, states_.Add(site, quantizer, state));
       names.emplace_back(&state, std::move(name));
     }
     return names;
@@ -116,6 +108,9 @@ class ScaleTrainer {
     const Block& block = output.op->block();
     OpTemplates templates(program_, &rewriter_, block, era_, value.name());
     templates.Bind(Quantizer::kValue, value.name());
+    for (const auto& [name, variable] : context_.quantizer_names[&site]) {
+      templates.Bind(name, variable);
+    }
     ASSIGN_OR_RETURN(const std::string of_result,
                      DeclareGradient(block, result.name(), value.desc()->type()));
     const std::string of_value = Redirect(output, of_result);
@@ -125,7 +120,6 @@ class ScaleTrainer {
     templates.Bind(Quantizer::kValueGradient, scheduled.of_value);
     for (size_t i = 0; i < states.size(); ++i) {
       const auto& [state, name] = states[i];
-      templates.Bind(state->name, name);
       if (!state->is_trained) continue;
       const VarType& type = program_.Find(block, name)->desc()->type();
       ASSIGN_OR_RETURN(std::string part, DeclareGradient(block, name, type));
@@ -133,8 +127,8 @@ class ScaleTrainer {
       parts[i].push_back(std::move(part));
     }
     const Op* last = nullptr;
-    ASSIGN_OR_RETURN(last, Write(templates, quantizer.GradientOps(site.spec, site.role, era_),
-                                 kBackward, {}, *scheduled.last));
+    ASSIGN_OR_RETURN(last, Write(templates, quantizer.GradientOps(UseOf(site, era_)), kBackward, {},
+                                 *scheduled.last));
     const Op* of_value_by = last;
     if (!scheduled.of_float.empty()) {
       OpBuilder sum = rewriter_.New("sum");
@@ -236,8 +230,8 @@ class ScaleTrainer {
       templates.Bind(Quantizer::GradientOf(*state), gradient);
       updated.insert(updated.end(), {name, gradient});
     }
-    ASSIGN_OR_RETURN(last_update_, Write(templates, quantizer.UpdateOps(site.spec, era_), kOptimize,
-                                         updated, *last_update_));
+    ASSIGN_OR_RETURN(last_update_, Write(templates, quantizer.UpdateOps(UseOf(site, era_)),
+                                         kOptimize, updated, *last_update_));
     return absl::OkStatus();
   }
 
@@ -304,6 +298,7 @@ class ScaleTrainer {
   }
 
   Program& program_;
+  TrainContext& context_;
   const QuantizerTable& quantizers_;
   const std::string pass_;
   const Era era_;

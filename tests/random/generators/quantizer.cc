@@ -242,24 +242,20 @@ void DequantizeLinear(CaseMaker& c) {
   c.Exact();
 }
 
-// Where the range is found, it is a mean, in double.
-Generator Learned(const std::string& type) {
-  return [type](CaseMaker& c) {
-    const bool is_channel_wise = type != "fake_quantize_dequantize_lsq";
-    const Dims dims = c.SomeDims(2, 4);
-    const int axis = c.Between(0, 1);
-    const Dims ranges = {is_channel_wise ? dims[axis] : 1};
-    const std::string x = c.Numbers(dims);
-    const std::string range = SomeState(c, ranges, 0.1f, 3);
-    const std::string initialized =
-        c.Floats(ranges, std::vector<float>(ranges[0], c.OneIn(3) ? 0 : 1));
-    c.Persist(initialized);
-    c.Op(type, "(X=", x, ", InScale=", range, ", InInitialized=", initialized,
-         ") -> (Out=out, OutScale=range, OutInitialized=initialized) {bit_length=", SomeBits(c),
-         ", round_type=", c.Between(0, 1),
-         is_channel_wise ? absl::StrCat(", quant_axis=", axis) : "", "}");
-    c.Sums(SizeOf(dims));
-  };
+void QuantizeAtRange(CaseMaker& c) {
+  const Dims dims = c.SomeDims(2, 4);
+  const int axis = c.Between(-1, 1);
+  const std::string x = c.Numbers(dims);
+  const std::string range = SomeState(c, {axis < 0 ? 1 : dims[axis]}, 0.1f, 3);
+  c.Op("fake_quantize_dequantize_at_range(X=", x, ", InScale=", range,
+       ") -> (Out=out) {bit_length=", SomeBits(c), ", round_type=", c.Between(0, 1),
+       ", quant_axis=", axis, "}");
+}
+
+void ScaleGradient(CaseMaker& c) {
+  c.Op("scale_gradient(X=", c.Numbers(c.SomeDims(1, 4)), ", Factor=", c.Numbers({1}),
+       ") -> (Out=out)");
+  c.Exact();
 }
 
 Generator PassGradient(const std::string& type) {
@@ -281,6 +277,8 @@ Generators QuantizerGenerators() {
                            {"fake_dequantize_bias", DequantizeBias},
                            {"fake_channel_wise_dequantize_max_abs", DequantizeChannelWise},
                            {"dequantize_log", DequantizeLog},
+                           {"fake_quantize_dequantize_at_range", QuantizeAtRange},
+                           {"scale_gradient", ScaleGradient},
                            {"quantize_linear", QuantizeLinear},
                            {"dequantize_linear", DequantizeLinear}};
   const auto add = [&](Generator (*make)(const std::string&), std::vector<std::string> types) {
@@ -294,7 +292,6 @@ Generators QuantizerGenerators() {
        "moving_average_abs_max_scale"});
   add(Window, {"fake_quantize_range_abs_max", "fake_quantize_window_mean_abs_max"});
   add(DequantizeMaxAbs, {"fake_dequantize_max_abs", "dequantize_abs_max"});
-  add(Learned, {"fake_quantize_dequantize_lsq", "fake_channel_wise_quantize_dequantize_lsq"});
   add(PassGradient, {"fake_quantize_dequantize_grad", "straight_through_estimator_grad",
                      "stright_throuth_estimator_grad"});
   return generators;

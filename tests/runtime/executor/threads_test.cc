@@ -183,7 +183,7 @@ const Case kCases[] = {
     quant_axis=1}
   fake_row_wise_dequantize(X=g, Scale=g_scale, ZeroPoint=g_zero) -> (Out=g_rows) {quant_axis=1}
   lookup_table(W=f_rows, Ids=ids) -> (Out=looked_up)
-  fake_quantize_dequantize_lsq_grad(X=x, OutScale=a_scale, Out@GRAD=y) -> (X@GRAD=de,
+  fake_quantize_dequantize_at_range_grad(X=x, InScale=a_scale, Out@GRAD=y) -> (X@GRAD=de,
     InScale@GRAD=de_scale))"},
     {"Optimizers", R"(
   sgd(Param=x, Grad=y, LearningRate=one) -> (ParamOut=a)

@@ -1,5 +1,5 @@
-// LSQ as ops that have gradients, whose gradient AppendBackward derives, against LSQ's own ops with
-// their own gradient; all in double.
+// LSQ as ops that have gradients, whose gradient AppendBackward derives, against the op that
+// quantizes at a range, with its own gradient; all in double.
 
 #include <gtest/gtest.h>
 
@@ -10,12 +10,10 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "ops/formula_gradient.h"
-#include "ops/quant_math.h"
 #include "ops/quantizer_table.h"
+#include "ops/quantizers/text_quantizer.h"
 #include "proto/config/quant_config.pb.h"
 #include "proto/config/quant_spec.pb.h"
-#include "proto/program/op_builder.h"
 #include "runtime/reference/interpreter.h"
 #include "tests/runtime/reference/differentiated_program.h"
 #include "tests/runtime/reference/digits_training.h"
@@ -25,29 +23,21 @@ namespace {
 
 constexpr int64_t kPaddle2 = 2006002;
 
-// Three bits, of codes -3 to 3; 12 elements, so that the gradient of the range is scaled by
-// 3^2 / sqrt(12 * 3) = 1.5. What is a constant for the gradient says stop_gradient.
+// Three bits, of codes -3 to 3. What is a constant for the gradient says stop_gradient.
 TEST(LsqAsFormula, HasTheValuesAndGradientsOfTheOp) {
-  const std::string inputs = "range f64[1] 1.25\none f64[1] 1\nn f64[1] 3\n";
+  const std::string inputs = "range f64[1] 1.25\nn f64[1] 3\n";
   const DifferentiatedProgram op(R"(
     var x f32[4,3] persistable
     var range f32[1] persistable
-    var one f32[1] stop_gradient
-    fake_quantize_dequantize_lsq(X=x, InScale=range, InInitialized=one) -> (Out=out,
-      OutScale=range.out, OutInitialized=one.out) {bit_length=3}
+    fake_quantize_dequantize_at_range(X=x, InScale=range) -> (Out=out) {bit_length=3}
   )",
                                  inputs, kPaddle2, {});
   const DifferentiatedProgram formula(R"(
     var x f32[4,3] persistable
     var range f32[1] persistable
     var n f32[1] stop_gradient
-    var known_range f32[1] stop_gradient
     var rounding f32[4,3] stop_gradient
-    assign(X=range) -> (Out=known_range)
-    elementwise_sub(X=range, Y=known_range) -> (Out=zero)
-    scale(X=zero) -> (Out=scaled) {scale=1.5}
-    elementwise_add(X=known_range, Y=scaled) -> (Out=scaled_range)
-    elementwise_div(X=scaled_range, Y=n) -> (Out=step)
+    elementwise_div(X=range, Y=n) -> (Out=step)
     elementwise_div(X=x, Y=step) -> (Out=u)
     clip(X=u) -> (Out=clipped) {min=-3.0, max=3.0}
     round(X=clipped) -> (Out=rounded)
@@ -67,89 +57,46 @@ TEST(LsqAsFormula, HasTheValuesAndGradientsOfTheOp) {
   }
 }
 
-// lsq, but that its gradient is that of a formula.
-class LsqByFormula final : public Quantizer {
- public:
-  absl::string_view name() const override { return "lsq_by_formula"; }
-  absl::string_view doc() const override { return "lsq whose gradient is derived."; }
-  bool is_dynamic() const override { return false; }
-  absl::Span<const QuantizerParameter> parameters() const override { return lsq_.parameters(); }
-  absl::Span<const QuantizerRecipe> recipes() const override { return lsq_.recipes(); }
-  void AddQuantizeAttrs(const QuantSpec& spec, Era era, OpBuilder& op) const override {
-    lsq_.AddQuantizeAttrs(spec, era, op);
-  }
-  void AddDequantizeAttrs(const QuantSpec&, Era, OpBuilder&) const override {}
-  double InitialValue(const QuantizerState& state, const QuantSpec& spec) const override {
-    return lsq_.InitialValue(state, spec);
-  }
-  std::vector<OpDesc> UpdateOps(const QuantSpec& spec, Era era) const override {
-    return lsq_.UpdateOps(spec, era);
-  }
-  float Observe(const QuantSpec& spec, absl::Span<const float> values,
-                absl::Span<const absl::Span<float>> state, int64_t step) const override {
-    return lsq_.Observe(spec, values, state, step);
-  }
-
-  std::vector<OpDesc> GradientOps(const QuantSpec& spec, SlotRole::Role role,
-                                  Era era) const override {
-    const float n = static_cast<float>(LargestCode(BitLength(spec)));
-    Formula formula;
-    formula.result = "out";
-    formula.inputs = {kValue, "scale"};
-    formula.constants = {"gradient_scale", "range", "rounding"};
-    std::vector<OpDesc>& ops = formula.ops;
-    const auto unary = [&ops](const char* type, const char* x, const char* out) -> OpDesc& {
-      return ops.emplace_back(OpBuilder(type).Input("X", x).Output("Out", out).Build());
-    };
-    const auto binary = [&ops](const char* type, const char* x, const char* y, const char* out) {
-      ops.push_back(OpBuilder(type).Input("X", x).Input("Y", y).Output("Out", out).Build());
-    };
-    const auto set = [](OpDesc& op, const char* attr, float value) {
-      *op.add_attrs() = MakeFloatAttr(attr, value);
-    };
-    // n^2 / sqrt(N n), N counted as a sum of ones.
-    unary("fill_zeros_like", kValue, "zeros");
-    set(unary("scale", "zeros", "ones"), "bias", 1);
-    if (role == SlotRole::ACTIVATION) {
-      *unary("reduce_mean", "ones", "sample").add_attrs() = MakeIntsAttr("dim", {0});
-    } else {
-      unary("assign", "ones", "sample");
-    }
-    *unary("reduce_sum", "sample", "count").add_attrs() = MakeBoolAttr("reduce_all", true);
-    set(unary("scale", "count", "share"), "scale", n);
-    unary("sqrt", "share", "root");
-    unary("fill_zeros_like", "root", "zero");
-    set(unary("scale", "zero", "squared_n"), "bias", n * n);
-    binary("elementwise_div", "squared_n", "root", "gradient_scale");
-    // The range, with that as its gradient.
-    unary("assign", "scale", "range");
-    binary("elementwise_sub", "scale", "range", "difference");
-    binary("elementwise_mul", "difference", "gradient_scale", "scaled_difference");
-    binary("elementwise_add", "range", "scaled_difference", "scaled_range");
-    // Quantization.
-    binary("elementwise_div", "x", "scaled_range", "share_of_range");
-    set(unary("scale", "share_of_range", "u"), "scale", n);
-    OpDesc& clip = unary("clip", "u", "clipped");
-    set(clip, "min", -n - 1);
-    set(clip, "max", n);
-    unary("round", "clipped", "rounded");
-    binary("elementwise_sub", "rounded", "clipped", "rounding");
-    binary("elementwise_add", "clipped", "rounding", "code");
-    binary("elementwise_mul", "code", "scaled_range", "ranges");
-    unary("fill_zeros_like", "share", "nothing");
-    set(unary("scale", "nothing", "n"), "bias", n);
-    binary("elementwise_div", "ranges", "n", "out");
-    return GradientOpsOf(formula, era);
-  }
-
- private:
-  const QuantizerTable table_;
-  const Quantizer& lsq_ = *table_.Find("lsq");
-};
+// lsq, with a gradient that is derived from the formula itself.
+constexpr char kLsqByFormula[] = R"(
+quantizer lsq_by_formula "lsq, by its formula."
+settings:
+  number() -> (Out=momentum) {default=0.9, min=0.0, max=1.0, doc="momentum"}
+states:
+  number_per_range() -> (Out=range) {trained=true}
+  number_per_range() -> (Out=velocity)
+initial:
+  abs(X=x) -> (Out=size)
+  reduce_mean(X=size) -> (Out=mean)
+  sqrt(X=largest) -> (Out=root)
+  elementwise_mul(X=mean, Y=root) -> (Out=half)
+  scale(X=half) -> (Out=range) {scale=2.0}
+forward:
+  fake_quantize_dequantize_at_range(X=x, InScale=range) -> (Out=out)
+surrogate:
+  elementwise_div(X=largest, Y=count) -> (Out=share)
+  sqrt(X=share) -> (Out=root)
+  elementwise_mul(X=root, Y=largest) -> (Out=factor)
+  scale_gradient(X=range, Factor=factor) -> (Out=scaled)
+  elementwise_div(X=scaled, Y=largest) -> (Out=step)
+  elementwise_div(X=x, Y=step) -> (Out=u)
+  clip(X=u) -> (Out=clipped) {min="$lowest", max="$largest"}
+  round(X=clipped) -> (Out=code) {straight_through=true}
+  elementwise_mul(X=code, Y=step) -> (Out=out)
+update:
+  scale(X=range) -> (Out=least) {scale=0.5, bias=1e-20}
+  momentum(Param=range, Grad=range@GRAD, Velocity=velocity, LearningRate=learning_rate) -> (
+      ParamOut=range, VelocityOut=velocity) {mu="$momentum"}
+  elementwise_max(X=range, Y=least) -> (Out=range)
+)";
 
 TEST(LsqAsFormula, TrainsWeightsAndRangesAsTheOpDoes) {
   QuantizerTable quantizers;
-  ASSERT_TRUE(quantizers.Add(std::make_unique<LsqByFormula>()).ok());
+  auto read = ReadQuantizers(kLsqByFormula, "lsq_by_formula.txt");
+  ASSERT_TRUE(read.ok()) << read.status();
+  for (std::unique_ptr<Quantizer>& quantizer : *read) {
+    ASSERT_TRUE(quantizers.Add(std::move(quantizer)).ok());
+  }
   DigitsOptions options;
   options.quantizers = &quantizers;
   options.precision = Precision::kDouble;

@@ -24,10 +24,8 @@ TEST(ChannelWiseQuantizeDequantize, GoesByEachChannelsStep) {
     EXPECT_EQ(OpDifferences(InRelease(version, R"(
         fake_channel_wise_quantize_dequantize_abs_max(X=x) -> (Out=y, OutScale=s) {
           quant_axis=0, bit_length=8}
-        fake_channel_wise_quantize_dequantize_lsq(X=x, InScale=r, InInitialized=i) -> (
-          Out=z, OutScale=t, OutInitialized=j) {quant_axis=0, bit_length=8})"),
-                            "x f32[2,3] 1 0.5 0.3 10 5 3\nr f32[2] 1 10\ni f32[2] 1 1\n", 1e-6,
-                            {"y", "z", "s"}),
+        fake_quantize_dequantize_at_range(X=x, InScale=r) -> (Out=z) {quant_axis=0, bit_length=8})"),
+                            "x f32[2,3] 1 0.5 0.3 10 5 3\nr f32[2] 1 10\n", 1e-6, {"y", "z", "s"}),
               "")
         << version;
   }

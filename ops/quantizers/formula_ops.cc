@@ -1,0 +1,269 @@
+#include "ops/quantizers/formula_ops.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "ops/code_range.h"
+#include "ops/op_form.h"
+#include "ops/op_schema.h"
+#include "proto/base/status_macros.h"
+#include "proto/program/attributes.h"
+#include "proto/program/op_builder.h"
+#include "proto/program/slots.h"
+
+namespace fixpoint {
+namespace {
+
+constexpr char kCount[] = "count";
+constexpr const char* kNumbers[] = {"bits", "largest", "lowest", kCount};
+
+bool Reduces(const OpDesc& op) { return absl::StartsWith(op.type(), "reduce_"); }
+bool IsElementwise(const OpDesc& op) { return absl::StartsWith(op.type(), "elementwise_"); }
+
+void SetAttr(OpDesc* op, OpDesc::Attr attr) {
+  for (OpDesc::Attr& known : *op->mutable_attrs()) {
+    if (known.name() == attr.name()) {
+      known = std::move(attr);
+      return;
+    }
+  }
+  *op->add_attrs() = std::move(attr);
+}
+
+template <typename F>
+void ForEachInput(const OpDesc& op, F f) {
+  for (const OpDesc::Var& slot : op.inputs()) {
+    for (const std::string& name : slot.arguments()) f(name);
+  }
+}
+
+template <typename F>
+void ForEachOutput(const OpDesc& op, F f) {
+  for (const OpDesc::Var& slot : op.outputs()) {
+    for (const std::string& name : slot.arguments()) f(name);
+  }
+}
+
+OpDesc FillConstant(const std::string& name, double value) {
+  return OpBuilder("fill_constant")
+      .Output("Out", name)
+      .LongsAttr("shape", {1})
+      .IntAttr("dtype", VarType::FP32)
+      .FloatAttr("value", static_cast<float>(value))
+      .Build();
+}
+
+}  // namespace
+
+bool IsNumberOfSpec(absl::string_view name) {
+  return std::find(std::begin(kNumbers), std::end(kNumbers), name) != std::end(kNumbers);
+}
+
+FormulaOps::FormulaOps(const QuantizerText& text, const QuantizerUse& use)
+    : text_(text), use_(use) {
+  for (const char* value :
+       {Quantizer::kValue, Quantizer::kValueGradient, Quantizer::kResultGradient}) {
+    extents_[value] = Extent::kValue;
+  }
+  extents_[Quantizer::kLearningRate] = Extent::kOne;
+  for (const char* number : kNumbers) extents_[number] = Extent::kOne;
+  for (const QuantizerParameter& setting : text.settings) extents_[setting.name] = Extent::kOne;
+  for (const QuantizerText::State& state : text.states) {
+    const Extent extent = state.per_range ? Extent::kRanges : Extent::kOne;
+    extents_[state.name] = extent;
+    if (state.is_trained) extents_[absl::StrCat(state.name, kGradientSuffix)] = extent;
+  }
+}
+
+absl::StatusOr<std::vector<OpDesc>> FormulaOps::Fill(const QuantizerText::Section& section) {
+  std::vector<OpDesc> ops;
+  for (size_t i = 0; i < section.ops.size(); ++i) {
+    OpDesc op = section.ops[i];
+    RETURN_IF_ERROR(FillOne(&op, section.lines[i]));
+    ForEachInput(op, [&](const std::string& name) {
+      const bool is_number =
+          IsNumberOfSpec(name) ||
+          std::any_of(text_.settings.begin(), text_.settings.end(),
+                      [&name](const QuantizerParameter& known) { return known.name == name; });
+      if (!is_number || !written_numbers_.insert(name).second) return;
+      for (OpDesc& write : WriteNumber(name)) ops.push_back(std::move(write));
+    });
+    ops.push_back(std::move(op));
+  }
+  return ops;
+}
+
+absl::Status FormulaOps::FillOne(OpDesc* op, int line) {
+  if (FindOpSchema(op->type()) == nullptr) {
+    return text_.Error(line, absl::StrCat("there is no op type \"", op->type(), "\""));
+  }
+  for (OpDesc::Attr& attr : *op->mutable_attrs()) RETURN_IF_ERROR(FillAttribute(*op, &attr, line));
+  RETURN_IF_ERROR(TakeExtents(op, line));
+  if (op->type() != kQuantizeAtRange) return absl::OkStatus();
+  const CodeRange codes = CodeRangeOf(use_.spec);
+  if (FindAttr(*op, "bit_length") == nullptr) {
+    SetAttr(op, MakeIntAttr("bit_length", BitLength(use_.spec)));
+  }
+  SetAttr(op, MakeIntAttr("round_type", RoundTypeOf(codes.rounding)));
+  if (per_channel()) SetAttr(op, MakeIntAttr("quant_axis", use_.spec.axis()));
+  return absl::OkStatus();
+}
+
+absl::Status FormulaOps::FillAttribute(const OpDesc& op, OpDesc::Attr* attr, int line) const {
+  if (attr->type() != STRING || !absl::StartsWith(attr->s(), "$")) return absl::OkStatus();
+  const std::vector<std::string> parts = absl::StrSplit(attr->s().substr(1), '+');
+  const std::string& name = parts.front();
+  int32_t more = 0;
+  const bool is_sum = parts.size() == 2 && absl::SimpleAtoi(parts.back(), &more);
+  const bool is_known =
+      (IsNumberOfSpec(name) && name != kCount) ||
+      std::any_of(text_.settings.begin(), text_.settings.end(),
+                  [&name](const QuantizerParameter& setting) { return setting.name == name; });
+  if (!is_known || (parts.size() > 1 && !is_sum)) {
+    return text_.Error(line, absl::StrCat(attr->name(), ": \"", attr->s(),
+                                          "\" is neither a setting nor bits, largest or lowest"));
+  }
+  const AttrSchema* const schema = FindOpSchema(op.type())->FindAttr(attr->name(), use_.era);
+  const double value = NumberOf(name) + more;
+  if (schema != nullptr && schema->type == INT) {
+    *attr = MakeIntAttr(attr->name(), static_cast<int32_t>(value));
+  } else if (schema != nullptr && schema->type == FLOAT) {
+    *attr = MakeFloatAttr(attr->name(), static_cast<float>(value));
+  } else {
+    return text_.Error(line, absl::StrCat(attr->name(), " of ", op.type(), " is no number"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status FormulaOps::TakeExtents(OpDesc* op, int line) {
+  Extent largest = Extent::kOne;
+  absl::Status status = absl::OkStatus();
+  ForEachInput(*op, [&](const std::string& name) {
+    const auto known = extents_.find(name);
+    if (known == extents_.end()) {
+      if (status.ok()) {
+        status = text_.Error(line, absl::StrCat("reads \"", name,
+                                                "\", which is no state, setting or number, and "
+                                                "which no op before it writes"));
+      }
+      return;
+    }
+    largest = std::max(largest, known->second);
+  });
+  RETURN_IF_ERROR(status);
+  if (Reduces(*op) && largest == Extent::kValue && FindAttr(*op, "dim") == nullptr &&
+      FindAttr(*op, "reduce_all") == nullptr) {
+    largest = Extent::kRanges;
+    if (per_channel()) {
+      const int rank = static_cast<int>(use_.dims.value_or(Dims()).size());
+      std::vector<int32_t> others;
+      for (int axis = 0; axis < rank; ++axis) {
+        if (axis != use_.spec.axis()) others.push_back(axis);
+      }
+      SetAttr(op, MakeIntsAttr("dim", others));
+    } else {
+      SetAttr(op, MakeBoolAttr("reduce_all", true));
+    }
+  } else if (Reduces(*op)) {
+    largest = Extent::kOne;
+  }
+  if (IsElementwise(*op) && per_channel() && FindAttr(*op, "axis") == nullptr) {
+    const OpDesc::Var* const x = FindSlot(op->inputs(), "X");
+    const OpDesc::Var* const y = FindSlot(op->inputs(), "Y");
+    const auto extent = [this](const OpDesc::Var* slot) {
+      return slot == nullptr || slot->arguments_size() == 0 ? Extent::kOne
+                                                            : extents_.at(slot->arguments(0));
+    };
+    if (extent(x) == Extent::kValue && extent(y) == Extent::kRanges) {
+      SetAttr(op, MakeIntAttr("axis", use_.spec.axis()));
+    }
+  }
+  ForEachOutput(*op, [&](const std::string& name) { extents_[name] = largest; });
+  return absl::OkStatus();
+}
+
+double FormulaOps::NumberOf(absl::string_view name) const {
+  const CodeRange codes = CodeRangeOf(use_.spec);
+  if (name == "bits") return use_.spec.bits();
+  if (name == "largest") return codes.largest;
+  if (name == "lowest") return codes.smallest;
+  for (const QuantizerParameter& setting : text_.settings) {
+    if (setting.name != name) continue;
+    const auto given = use_.spec.parameters().find(setting.name);
+    return given == use_.spec.parameters().end() ? setting.default_value : given->second;
+  }
+  return 0;
+}
+
+std::vector<OpDesc> FormulaOps::WriteNumber(const std::string& name) const {
+  if (name == kCount) return WriteCount();
+  return {FillConstant(name, NumberOf(name))};
+}
+
+std::vector<OpDesc> FormulaOps::WriteCount() const {
+  const bool of_sample = use_.role == SlotRole::ACTIVATION;
+  bool is_known = use_.dims.has_value() && !use_.dims->empty();
+  double count = 1;
+  for (size_t axis = of_sample ? 1 : 0; is_known && axis < use_.dims->size(); ++axis) {
+    if (per_channel() && static_cast<int>(axis) == use_.spec.axis()) continue;
+    const int64_t extent = (*use_.dims)[axis];
+    is_known = extent != kUnknownDim;
+    count *= static_cast<double>(extent);
+  }
+  if (is_known) return {FillConstant(kCount, count)};
+  // What a run is fed decides it. An activation has one range, so that no axis is left out.
+  std::vector<OpDesc> ops = {
+      OpBuilder("shape").Input("Input", Quantizer::kValue).Output("Out", "shape").Build()};
+  std::string extents = "shape";
+  if (of_sample) {
+    ops.push_back(OpBuilder("slice")
+                      .Input("Input", extents)
+                      .Output("Out", "shape_of_sample")
+                      .IntsAttr("axes", {0})
+                      .IntsAttr("starts", {1})
+                      .IntsAttr("ends", {INT32_MAX})
+                      .Build());
+    extents = "shape_of_sample";
+  }
+  ops.push_back(OpBuilder("cast")
+                    .Input("X", extents)
+                    .Output("Out", "extents")
+                    .IntAttr("in_dtype", VarType::INT32)
+                    .IntAttr("out_dtype", VarType::FP32)
+                    .Build());
+  ops.push_back(OpBuilder("reduce_prod")
+                    .Input("X", "extents")
+                    .Output("Out", kCount)
+                    .BoolAttr("reduce_all", true)
+                    .Build());
+  return ops;
+}
+
+bool FormulaOps::HasRangesPerChannel() const {
+  const OpDesc::Var* const range = FindSlot(QuantizeOpOf(text_).inputs(), "InScale");
+  if (range == nullptr || range->arguments_size() == 0) return false;
+  const auto extent = extents_.find(range->arguments(0));
+  return extent != extents_.end() && extent->second == Extent::kRanges;
+}
+
+std::vector<OpDesc> OpsThatWrite(const std::vector<OpDesc>& ops,
+                                 absl::flat_hash_set<std::string> wanted) {
+  std::vector<OpDesc> kept;
+  for (auto op = ops.rbegin(); op != ops.rend(); ++op) {
+    bool is_wanted = false;
+    ForEachOutput(*op, [&](const std::string& name) { is_wanted |= wanted.contains(name); });
+    if (!is_wanted) continue;
+    ForEachInput(*op, [&wanted](const std::string& name) { wanted.insert(name); });
+    kept.push_back(*op);
+  }
+  std::reverse(kept.begin(), kept.end());
+  return kept;
+}
+
+}  // namespace fixpoint

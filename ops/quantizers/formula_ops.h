@@ -1,0 +1,70 @@
+// The ops of a quantizer's text (ops/quantizers/quantizer_text.h), filled in for one use: numbers
+// of the spec, axes, and constants that are read by name.
+
+#ifndef FIXPOINT_OPS_QUANTIZERS_FORMULA_OPS_H_
+#define FIXPOINT_OPS_QUANTIZERS_FORMULA_OPS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "ops/quantizer.h"
+#include "ops/quantizers/quantizer_text.h"
+
+namespace fixpoint {
+
+// The op by which formulas quantize.
+inline constexpr char kQuantizeAtRange[] = "fake_quantize_dequantize_at_range";
+
+// Names that stand for numbers of the spec and the value, read as [1] or, as "$largest", as an
+// attribute: the bits, the largest and the lowest code, and `count`, how many elements share a
+// range (of an activation, in one sample), which cannot be an attribute.
+bool IsNumberOfSpec(absl::string_view name);
+
+// The ops of a section, ready for a program but for the names:
+//   * attributes with "$name", or "$name+1", have the number of that name, a setting's or one of
+//     the spec;
+//   * reductions that name no `dim` reduce what shares a range;
+//   * elementwise ops of a value and a number for each range broadcast along the channel axis;
+//   * numbers that they read by name are written first, by ops that are added.
+// Errors (kInvalidArgument), with file and line.
+class FormulaOps {
+ public:
+  // REQUIRES: both outlive this object.
+  FormulaOps(const QuantizerText& text, const QuantizerUse& use);
+
+  // REQUIRES, of sections that read what others write: those are filled before.
+  absl::StatusOr<std::vector<OpDesc>> Fill(const QuantizerText::Section& section);
+
+  // Whether the quantize op's range is a number for each range. REQUIRES: the forward section is
+  // filled.
+  bool HasRangesPerChannel() const;
+
+ private:
+  // How many numbers a name stands for.
+  enum class Extent { kOne, kRanges, kValue };
+
+  absl::Status FillOne(OpDesc* op, int line);
+  absl::Status FillAttribute(const OpDesc& op, OpDesc::Attr* attr, int line) const;
+  absl::Status TakeExtents(OpDesc* op, int line);
+  std::vector<OpDesc> WriteNumber(const std::string& name) const;
+  std::vector<OpDesc> WriteCount() const;
+  double NumberOf(absl::string_view name) const;
+  bool per_channel() const { return use_.spec.granularity() == QuantSpec::PER_CHANNEL; }
+
+  const QuantizerText& text_;
+  const QuantizerUse& use_;
+  absl::flat_hash_map<std::string, Extent> extents_;
+  absl::flat_hash_set<std::string> written_numbers_;
+};
+
+// The ops by which the names in `wanted` are computed, in order; the others are left out.
+std::vector<OpDesc> OpsThatWrite(const std::vector<OpDesc>& ops,
+                                 absl::flat_hash_set<std::string> wanted);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_OPS_QUANTIZERS_FORMULA_OPS_H_

@@ -1,0 +1,231 @@
+#include "ops/quantizers/quantizer_text.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "ops/op_schema.h"
+#include "ops/quantizers/formula_ops.h"
+#include "proto/base/status_macros.h"
+#include "proto/program/attributes.h"
+#include "proto/text/program_text.h"
+#include "proto/text/sectioned_text.h"
+
+namespace fixpoint {
+namespace {
+
+constexpr char kNumber[] = "number";
+constexpr char kNumberPerRange[] = "number_per_range";
+
+// Reads a line that declares a number: `number() -> (Out=name) {attributes}`.
+class Declaration {
+ public:
+  Declaration(const QuantizerText& text, const OpDesc& op, int line)
+      : text_(text), op_(op), line_(line) {}
+
+  absl::Status Check(bool may_be_per_range, const std::vector<std::string>& attributes) const {
+    const bool is_known =
+        op_.type() == kNumber || (may_be_per_range && op_.type() == kNumberPerRange);
+    if (!is_known || op_.inputs_size() > 0 || op_.outputs_size() != 1 ||
+        op_.outputs(0).parameter() != "Out" || op_.outputs(0).arguments_size() != 1) {
+      return text_.Error(line_, absl::StrCat("want ", kNumber, "() -> (Out=NAME)",
+                                             may_be_per_range ? ", or number_per_range" : ""));
+    }
+    if (IsNumberOfSpec(name())) {
+      return Wrong("the name stands for a number of the spec; want another");
+    }
+    for (const OpDesc::Attr& attr : op_.attrs()) {
+      if (std::count(attributes.begin(), attributes.end(), attr.name()) == 1 &&
+          FindAttr(op_, attr.name()) == &attr) {
+        continue;
+      }
+      return Wrong(absl::StrCat("no use for ", attr.name(), "; want each of ",
+                                absl::StrJoin(attributes, ", "), " once"));
+    }
+    return absl::OkStatus();
+  }
+
+  std::string name() const { return op_.outputs(0).arguments(0); }
+  bool per_range() const { return op_.type() == kNumberPerRange; }
+
+  absl::StatusOr<double> Number(absl::string_view attribute,
+                                std::optional<double> otherwise) const {
+    const OpDesc::Attr* const attr = FindAttr(op_, attribute);
+    if (attr == nullptr && otherwise.has_value()) return *otherwise;
+    const std::optional<double> value = attr != nullptr ? FloatValue(*attr) : std::nullopt;
+    if (value.has_value() && std::isfinite(*value)) return *value;
+    return Wrong(absl::StrCat("want a number ", attribute, ", like ", attribute, "=0.5"));
+  }
+  absl::StatusOr<bool> Bool(absl::string_view attribute) const {
+    const OpDesc::Attr* const attr = FindAttr(op_, attribute);
+    if (attr == nullptr) return false;
+    const std::optional<bool> value = BoolValue(*attr);
+    if (value.has_value()) return *value;
+    return Wrong(absl::StrCat(attribute, " is true or false"));
+  }
+  absl::StatusOr<std::string> String(absl::string_view attribute) const {
+    const OpDesc::Attr* const attr = FindAttr(op_, attribute);
+    if (attr != nullptr && attr->type() == STRING && !attr->s().empty()) return attr->s();
+    return Wrong(absl::StrCat("want a sentence ", attribute, "=\"...\""));
+  }
+  absl::Status Wrong(absl::string_view message) const {
+    return text_.Error(line_, absl::StrCat(name(), ": ", message));
+  }
+
+ private:
+  const QuantizerText& text_;
+  const OpDesc& op_;
+  const int line_;
+};
+
+class TextReader {
+ public:
+  TextReader(absl::string_view file_name, const TextItem& item) : item_(item) {
+    text_.file = std::string(file_name);
+    text_.name = item.name;
+    text_.doc = item.doc;
+    text_.line = item.line;
+  }
+
+  absl::StatusOr<QuantizerText> Read() {
+    RETURN_IF_ERROR(ReadSettings());
+    RETURN_IF_ERROR(ReadStates());
+    ASSIGN_OR_RETURN(text_.initial, ReadSection("initial"));
+    ASSIGN_OR_RETURN(text_.forward, ReadSection("forward"));
+    ASSIGN_OR_RETURN(text_.surrogate, ReadSection("surrogate"));
+    ASSIGN_OR_RETURN(text_.gradient, ReadSection("gradient"));
+    if (!text_.surrogate.ops.empty() && !text_.gradient.ops.empty()) {
+      return text_.Error(text_.gradient.lines.front(),
+                         "a gradient, and a surrogate that it would be derived from; want one");
+    }
+    ASSIGN_OR_RETURN(text_.update, ReadSection("update"));
+    RETURN_IF_ERROR(CheckQuantizes());
+    const QuantSpec spec;
+    const QuantizerUse use{spec, SlotRole::WEIGHT, std::nullopt, Era::kPaddle2};
+    FormulaOps forward(text_, use);
+    RETURN_IF_ERROR(forward.Fill(text_.forward).status());
+    text_.can_be_per_channel = forward.HasRangesPerChannel();
+    return std::move(text_);
+  }
+
+ private:
+  absl::StatusOr<QuantizerText::Section> ReadSection(const std::string& name) {
+    QuantizerText::Section section;
+    const TextSection* const found = item_.Find(name);
+    if (found == nullptr) return section;
+    ASSIGN_OR_RETURN(ProgramPart part,
+                     ParseProgramPart(found->text, text_.file, found->first_line));
+    if (!part.var_lines.empty()) {
+      return text_.Error(part.var_lines.front(), "a variable; want ops, whose names need none");
+    }
+    section.ops.assign(part.block.ops().begin(), part.block.ops().end());
+    section.lines = std::move(part.op_lines);
+    return section;
+  }
+
+  absl::Status ReadSettings() {
+    ASSIGN_OR_RETURN(const QuantizerText::Section section, ReadSection("settings"));
+    for (size_t i = 0; i < section.ops.size(); ++i) {
+      const Declaration declared(text_, section.ops[i], section.lines[i]);
+      RETURN_IF_ERROR(declared.Check(/*may_be_per_range=*/false, {"default", "min", "max", "doc"}));
+      QuantizerParameter setting;
+      setting.name = declared.name();
+      setting.reference_has_it = false;
+      ASSIGN_OR_RETURN(setting.default_value, declared.Number("default", std::nullopt));
+      ASSIGN_OR_RETURN(setting.min, declared.Number("min", std::nullopt));
+      ASSIGN_OR_RETURN(setting.max, declared.Number("max", std::nullopt));
+      ASSIGN_OR_RETURN(setting.doc, declared.String("doc"));
+      if (setting.default_value < setting.min || setting.default_value > setting.max) {
+        return declared.Wrong("default is not between min and max");
+      }
+      RETURN_IF_ERROR(TakeName(declared));
+      text_.settings.push_back(std::move(setting));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadStates() {
+    ASSIGN_OR_RETURN(const QuantizerText::Section section, ReadSection("states"));
+    for (size_t i = 0; i < section.ops.size(); ++i) {
+      const Declaration declared(text_, section.ops[i], section.lines[i]);
+      RETURN_IF_ERROR(declared.Check(/*may_be_per_range=*/true, {"trained", "initial"}));
+      QuantizerText::State state;
+      state.name = declared.name();
+      state.per_range = declared.per_range();
+      ASSIGN_OR_RETURN(state.is_trained, declared.Bool("trained"));
+      ASSIGN_OR_RETURN(state.initial_value, declared.Number("initial", 0));
+      RETURN_IF_ERROR(TakeName(declared));
+      text_.states.push_back(std::move(state));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status TakeName(const Declaration& declared) {
+    if (names_.insert(declared.name()).second) return absl::OkStatus();
+    return declared.Wrong("the name is given twice");
+  }
+
+  absl::Status CheckQuantizes() const {
+    int quantize_line = 0;
+    for (size_t i = 0; i < text_.forward.ops.size(); ++i) {
+      const OpSchema* const schema = FindOpSchema(text_.forward.ops[i].type());
+      if (schema == nullptr || schema->quant_op() == QuantOp::kNone) continue;
+      if (schema->type() != kQuantizeAtRange) {
+        return text_.Error(
+            text_.forward.lines[i],
+            absl::StrCat("is ", schema->type(), "; formulas quantize by ", kQuantizeAtRange));
+      }
+      if (quantize_line != 0) {
+        return text_.Error(
+            text_.forward.lines[i],
+            absl::StrCat("another op that quantizes; the first is on line ", quantize_line));
+      }
+      quantize_line = text_.forward.lines[i];
+    }
+    if (quantize_line != 0) return absl::OkStatus();
+    return text_.Error(text_.line, absl::StrCat("no op of forward: quantizes; want one ",
+                                                kQuantizeAtRange, ", which says what is stored"));
+  }
+
+  const TextItem& item_;
+  QuantizerText text_;
+  absl::flat_hash_set<std::string> names_;
+};
+
+}  // namespace
+
+const QuantizerText::State* QuantizerText::FindState(absl::string_view name) const {
+  for (const State& state : states) {
+    if (state.name == name) return &state;
+  }
+  return nullptr;
+}
+
+absl::Status QuantizerText::Error(int line, absl::string_view message) const {
+  return absl::InvalidArgumentError(absl::StrCat(file, ":", line, ": ", message));
+}
+
+const OpDesc& QuantizeOpOf(const QuantizerText& text) {
+  return *std::find_if(text.forward.ops.begin(), text.forward.ops.end(),
+                       [](const OpDesc& op) { return op.type() == kQuantizeAtRange; });
+}
+
+absl::StatusOr<std::vector<QuantizerText>> ParseQuantizerTexts(absl::string_view text,
+                                                               absl::string_view file_name) {
+  ASSIGN_OR_RETURN(const std::vector<TextItem> items,
+                   ParseSectionedText(text, file_name, "quantizer",
+                                      {"settings", "states", "initial", "forward", "surrogate",
+                                       "gradient", "update"}));
+  std::vector<QuantizerText> texts;
+  for (const TextItem& item : items) {
+    ASSIGN_OR_RETURN(QuantizerText read, TextReader(file_name, item).Read());
+    texts.push_back(std::move(read));
+  }
+  return texts;
+}
+
+}  // namespace fixpoint

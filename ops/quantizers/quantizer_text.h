@@ -1,0 +1,68 @@
+// A quantizer as a page of text (docs/quantizer_text.md): its settings and states, and what it
+// computes, as ops.
+
+#ifndef FIXPOINT_OPS_QUANTIZERS_QUANTIZER_TEXT_H_
+#define FIXPOINT_OPS_QUANTIZERS_QUANTIZER_TEXT_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "ops/quantizer.h"
+#include "proto/wire/program.pb.h"
+
+namespace fixpoint {
+
+struct QuantizerText {
+  struct State {
+    std::string name;
+    bool per_range = false;  // a number for each range; else one
+    bool is_trained = false;
+    double initial_value = 0;
+  };
+  // The ops of a section, in order, with their lines.
+  struct Section {
+    std::vector<OpDesc> ops;
+    std::vector<int> lines;
+  };
+
+  std::string file;
+  std::string name;
+  std::string doc;
+  int line = 0;
+  std::vector<QuantizerParameter> settings;
+  std::vector<State> states;
+  Section initial;    // from the value to states, in the first step
+  Section forward;    // from the value and states to Quantizer::kResult
+  Section surrogate;  // the same, where the gradient is derived from it; empty: from forward
+  Section gradient;   // to the gradients of the value and the trained states; empty: derived
+  Section update;     // from those to the states; empty: gradient descent
+
+  // Whether it can have a range for each channel: its range is found for what shares one.
+  bool can_be_per_channel = false;
+  const State* FindState(absl::string_view name) const;
+  // "file:line: message".
+  absl::Status Error(int line, absl::string_view message) const;
+};
+
+// The op of forward sections whose result has the gradient of its input times Factor [1].
+inline constexpr char kScaleGradient[] = "scale_gradient";
+// BOOLEAN attributes of the ops of forward sections: rounding has the gradient 1; no gradient
+// passes.
+inline constexpr char kStraightThroughAttr[] = "straight_through";
+inline constexpr char kStopGradientAttr[] = "stop_gradient";
+
+// The op of the forward section that quantizes.
+const OpDesc& QuantizeOpOf(const QuantizerText& text);
+
+// Reads a file of quantizers. What a formula computes is not checked. Errors (kInvalidArgument),
+// with file and line: the grammar; a name that is given twice or reserved; no state to train and no
+// forward section; no op of the forward section quantizes, or several do.
+absl::StatusOr<std::vector<QuantizerText>> ParseQuantizerTexts(absl::string_view text,
+                                                               absl::string_view file_name);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_OPS_QUANTIZERS_QUANTIZER_TEXT_H_

@@ -1,0 +1,406 @@
+#include "ops/quantizers/text_quantizer.h"
+
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "ops/formula_gradient.h"
+#include "ops/op_schema.h"
+#include "ops/quantizer_table.h"
+#include "ops/quantizers/formula_ops.h"
+#include "ops/quantizers/quantizer_text.h"
+#include "proto/base/status_macros.h"
+#include "proto/program/attributes.h"
+#include "proto/program/op_builder.h"
+#include "proto/program/slots.h"
+#include "proto/text/program_text.h"
+
+namespace fixpoint {
+namespace {
+
+using Names = absl::flat_hash_set<std::string>;
+using Ops = std::vector<OpDesc>;
+
+constexpr char kScaleSlot[] = "InScale";
+constexpr char kSurrogateResult[] = "surrogate_out";
+
+struct BuiltIn {
+  const char* name;
+  const char* text;
+};
+constexpr BuiltIn kBuiltIn[] = {
+#include "ops/quantizers/builtin_texts.inc"
+};
+
+bool Says(const OpDesc& op, absl::string_view attribute) {
+  const OpDesc::Attr* const attr = FindAttr(op, attribute);
+  return attr != nullptr && BoolValue(*attr) == true;
+}
+
+std::string TheInput(const OpDesc& op, absl::string_view slot) {
+  const OpDesc::Var* const found = FindSlot(op.inputs(), slot);
+  return found == nullptr || found->arguments_size() == 0 ? "" : found->arguments(0);
+}
+
+std::string TheOutput(const OpDesc& op) {
+  return op.outputs_size() == 0 || op.outputs(0).arguments_size() == 0 ? ""
+                                                                       : op.outputs(0).arguments(0);
+}
+
+// The op without what only a formula says.
+OpDesc Plain(OpDesc op) {
+  auto& attrs = *op.mutable_attrs();
+  attrs.erase(std::remove_if(attrs.begin(), attrs.end(),
+                             [](const OpDesc::Attr& attr) {
+                               return attr.name() == kStraightThroughAttr ||
+                                      attr.name() == kStopGradientAttr;
+                             }),
+              attrs.end());
+  return op;
+}
+
+// The ops of a program: without scale_gradient, whose result is its input.
+Ops WithoutFormulaWords(const Ops& ops) {
+  absl::flat_hash_map<std::string, std::string> same_as;
+  Ops plain;
+  for (const OpDesc& op : ops) {
+    OpDesc renamed = Plain(op);
+    for (OpDesc::Var& slot : *renamed.mutable_inputs()) {
+      for (std::string& name : *slot.mutable_arguments()) {
+        const auto same = same_as.find(name);
+        if (same != same_as.end()) name = same->second;
+      }
+    }
+    if (op.type() == kScaleGradient) {
+      same_as[TheOutput(op)] = TheInput(renamed, "X");
+    } else {
+      plain.push_back(std::move(renamed));
+    }
+  }
+  return plain;
+}
+
+void Rename(const std::string& from, const std::string& to, OpDesc* op) {
+  for (auto* slots : {op->mutable_inputs(), op->mutable_outputs()}) {
+    for (OpDesc::Var& slot : *slots) {
+      std::replace(slot.mutable_arguments()->begin(), slot.mutable_arguments()->end(), from, to);
+    }
+  }
+}
+
+class TextQuantizer final : public Quantizer {
+ public:
+  TextQuantizer(std::shared_ptr<const QuantizerText> text, QuantSpec::Granularity granularity)
+      : text_(std::move(text)),
+        granularity_(granularity),
+        name_(per_channel() ? absl::StrCat("channel_wise_", text_->name) : text_->name),
+        doc_(per_channel()
+                 ? absl::StrCat(text_->name, " with a range for each output channel of a weight.")
+                 : text_->doc),
+        recipes_({MakeRecipe()}) {}
+
+  absl::string_view name() const override { return name_; }
+  absl::string_view doc() const override { return doc_; }
+  QuantSpec::Granularity granularity() const override { return granularity_; }
+  bool is_dynamic() const override { return false; }
+  // The axes that the frozen program's ops can have.
+  absl::Span<const int> axes(Era) const override {
+    static constexpr int kAxes[] = {0, 1};
+    return kAxes;
+  }
+  absl::Span<const QuantizerParameter> parameters() const override { return text_->settings; }
+  absl::Span<const QuantizerRecipe> recipes() const override { return recipes_; }
+
+  void AddQuantizeAttrs(const QuantSpec& spec, Era era, OpBuilder& op) const override {
+    const auto forward = FillForward({spec, SlotRole::WEIGHT, std::nullopt, era});
+    CHECK(forward.ok()) << forward.status();
+    for (const OpDesc& filled : *forward) {
+      if (filled.type() != kQuantizeAtRange) continue;
+      for (const OpDesc::Attr& attr : filled.attrs()) op.Attr(attr);
+      op.StringAttr(kQuantizerAttr, name_);
+    }
+  }
+  void AddDequantizeAttrs(const QuantSpec&, Era, OpBuilder&) const override {}
+  double InitialValue(const QuantizerState& state, const QuantSpec&) const override {
+    return text_->FindState(state.name)->initial_value;
+  }
+
+  QuantizerForward Forward(const QuantizerUse& use) const override {
+    const auto filled = FillForward(use);
+    CHECK(filled.ok()) << filled.status();
+    const Ops ops = WithoutFormulaWords(*filled);
+    QuantizerForward forward;
+    const OpDesc& quantize = QuantizeOp(ops);
+    forward.quantized = TheInput(quantize, "X");
+    const std::string range = TheInput(quantize, kScaleSlot);
+    if (text_->FindState(range) == nullptr) forward.inputs.emplace_back(kScaleSlot, range);
+    forward.ops = OpsThatWrite(ops, {forward.quantized, range});
+    return forward;
+  }
+
+  std::vector<OpDesc> InitialOps(const QuantizerUse& use) const override {
+    return Filled(text_->initial, use);
+  }
+
+  std::vector<OpDesc> GradientOps(const QuantizerUse& use) const override {
+    const auto ops = DeriveGradient(use);
+    CHECK(ops.ok()) << ops.status();
+    return *ops;
+  }
+
+  std::vector<OpDesc> UpdateOps(const QuantizerUse& use) const override {
+    if (!text_->update.ops.empty()) return Filled(text_->update, use);
+    Ops ops;
+    for (const QuantizerState& state : recipes_.front().state) {
+      if (!state.is_trained) continue;
+      ops.push_back(OpBuilder("sgd")
+                        .Input("Param", state.name)
+                        .Input("Grad", GradientOf(state))
+                        .Input("LearningRate", kLearningRate)
+                        .Output("ParamOut", state.name)
+                        .Build());
+    }
+    return ops;
+  }
+
+  float Observe(const QuantSpec&, absl::Span<const float>, absl::Span<const absl::Span<float>>,
+                int64_t) const override {
+    LOG(FATAL) << name_ << " finds its range by ops";
+  }
+
+  // Whether the formula can be used: what the functions above need.
+  absl::Status Check(const QuantizerUse& use) const {
+    RETURN_IF_ERROR(FillForward(use).status());
+    RETURN_IF_ERROR(FormulaOps(*text_, use).Fill(text_->initial).status());
+    RETURN_IF_ERROR(FormulaOps(*text_, use).Fill(text_->update).status());
+    return DeriveGradient(use).status();
+  }
+
+ private:
+  bool per_channel() const { return granularity_ == QuantSpec::PER_CHANNEL; }
+
+  absl::StatusOr<Ops> FillForward(const QuantizerUse& use) const {
+    return FormulaOps(*text_, use).Fill(text_->forward);
+  }
+
+  Ops Filled(const QuantizerText::Section& section, const QuantizerUse& use) const {
+    const auto filled = FormulaOps(*text_, use).Fill(section);
+    CHECK(filled.ok()) << filled.status();
+    return *filled;
+  }
+
+  static const OpDesc& QuantizeOp(const Ops& ops) {
+    return *std::find_if(ops.begin(), ops.end(),
+                         [](const OpDesc& op) { return op.type() == kQuantizeAtRange; });
+  }
+
+  // The gradient ops, after those of the forward section that they read and no program has.
+  absl::StatusOr<Ops> DeriveGradient(const QuantizerUse& use) const {
+    FormulaOps filler(*text_, use);
+    ASSIGN_OR_RETURN(const Ops forward, filler.Fill(text_->forward));
+    Ops ops;
+    if (!text_->surrogate.ops.empty()) {
+      ASSIGN_OR_RETURN(const Ops surrogate, FormulaOps(*text_, use).Fill(text_->surrogate));
+      ASSIGN_OR_RETURN(ops, Derive(surrogate, use.era));
+    } else if (text_->gradient.ops.empty()) {
+      ASSIGN_OR_RETURN(ops, Derive(forward, use.era));
+    } else {
+      ASSIGN_OR_RETURN(const Ops given, filler.Fill(text_->gradient));
+      Names read;
+      for (const OpDesc& op : given) {
+        for (const OpDesc::Var& slot : op.inputs()) {
+          read.insert(slot.arguments().begin(), slot.arguments().end());
+        }
+      }
+      ops = OpsThatWrite(forward, read);
+      ops.insert(ops.end(), given.begin(), given.end());
+    }
+    RETURN_IF_ERROR(CheckGradients(ops));
+    return WithoutOpsOf(Forward(use), WithoutFormulaWords(ops));
+  }
+
+  // Leaves out the ops that a program has already: those of the forward section. Error: an op
+  // writes a name of theirs, and is another.
+  absl::StatusOr<Ops> WithoutOpsOf(const QuantizerForward& forward, Ops ops) const {
+    absl::flat_hash_map<std::string, const OpDesc*> in_program;
+    for (const OpDesc& op : forward.ops) in_program[TheOutput(op)] = &op;
+    Ops others;
+    for (OpDesc& op : ops) {
+      if (TheOutput(op) == kResult && op.type() == kQuantizeAtRange) continue;
+      // What a surrogate ends with is not the program's result, but close to it.
+      if (!text_->surrogate.ops.empty()) Rename(kResult, kSurrogateResult, &op);
+      const auto found = in_program.find(TheOutput(op));
+      if (found == in_program.end()) {
+        others.push_back(std::move(op));
+      } else if (PrintOp(*found->second) != PrintOp(op)) {
+        return text_->Error(text_->line, absl::StrCat("the surrogate computes \"", TheOutput(op),
+                                                      "\" in another way than forward; want "
+                                                      "another name"));
+      }
+    }
+    return others;
+  }
+
+  // By AppendBackward, for which rounding that is passed straight through is a copy.
+  absl::StatusOr<Ops> Derive(const Ops& forward, Era era) const {
+    Formula formula;
+    formula.result = kResult;
+    formula.inputs = {kValue};
+    for (const QuantizerText::State& state : text_->states) {
+      if (state.is_trained) formula.inputs.push_back(state.name);
+    }
+    absl::flat_hash_map<std::string, OpDesc> rounding;
+    for (const OpDesc& op : forward) {
+      if (Says(op, kStopGradientAttr)) formula.constants.push_back(TheOutput(op));
+      if (Says(op, kStraightThroughAttr)) {
+        rounding.emplace(TheOutput(op), op);
+        formula.ops.push_back(
+            OpBuilder("assign").Input("X", TheInput(op, "X")).Output("Out", TheOutput(op)).Build());
+      } else {
+        formula.ops.push_back(Plain(op));
+      }
+    }
+    for (const QuantizerText::State& state : text_->states) {
+      if (!state.is_trained) formula.constants.push_back(state.name);
+    }
+    absl::StatusOr<Ops> ops = GradientOpsOf(formula, era);
+    if (!ops.ok()) {
+      return text_->Error(text_->line,
+                          absl::StrCat("its gradient cannot be derived: ", ops.status().message(),
+                                       "; ", kStraightThroughAttr, "=true passes it on unchanged"));
+    }
+    for (OpDesc& op : *ops) {
+      const auto found = rounding.find(TheOutput(op));
+      if (found != rounding.end()) op = found->second;
+    }
+    return ops;
+  }
+
+  absl::Status CheckGradients(const Ops& ops) const {
+    Names written;
+    for (const OpDesc& op : ops) {
+      for (const OpDesc::Var& slot : op.outputs()) {
+        written.insert(slot.arguments().begin(), slot.arguments().end());
+      }
+    }
+    std::vector<std::string> wanted = {kValueGradient};
+    for (const QuantizerText::State& state : text_->states) {
+      if (state.is_trained) wanted.push_back(absl::StrCat(state.name, kGradientSuffix));
+    }
+    for (const std::string& name : wanted) {
+      if (written.contains(name)) continue;
+      return text_->Error(text_->line, absl::StrCat("nothing computes ", name,
+                                                    ": no path with a gradient leads "
+                                                    "from ",
+                                                    kResult, " to it"));
+    }
+    return absl::OkStatus();
+  }
+
+  QuantizerRecipe MakeRecipe() const {
+    QuantizerRecipe recipe;
+    recipe.form = QuantSpec::FUSED;
+    recipe.quantize_op = kQuantizeAtRange;
+    recipe.reference_runs_it = false;
+    recipe.scale_output = "";
+    recipe.scale_input = kScaleSlot;
+    const std::string range =
+        TheInput(QuantizeOp(WithoutFormulaWords(text_->forward.ops)), kScaleSlot);
+    Names read;
+    for (const OpDesc& op : text_->forward.ops) {
+      for (const OpDesc::Var& slot : op.inputs()) {
+        read.insert(slot.arguments().begin(), slot.arguments().end());
+      }
+    }
+    for (const QuantizerText::State& declared : text_->states) {
+      QuantizerState state;
+      state.name = declared.name;
+      state.is_trained = declared.is_trained;
+      if (declared.name == range) {
+        state.input = kScaleSlot;
+        state.is_scale = true;
+      } else if (declared.is_trained) {
+        state.decides = kScaleSlot;
+      }
+      state.training_only = !read.contains(declared.name);
+      if (declared.per_range && per_channel()) state.extent = QuantizerState::Extent::kChannels;
+      recipe.state.push_back(std::move(state));
+    }
+    return recipe;
+  }
+
+  const std::shared_ptr<const QuantizerText> text_;
+  const QuantSpec::Granularity granularity_;
+  const std::string name_;
+  const std::string doc_;
+  const std::vector<QuantizerRecipe> recipes_;
+};
+
+using Quantizers = std::vector<std::unique_ptr<TextQuantizer>>;
+
+void AddQuantizersOf(std::shared_ptr<const QuantizerText> text, Quantizers* quantizers) {
+  quantizers->push_back(std::make_unique<TextQuantizer>(text, QuantSpec::PER_TENSOR));
+  if (!text->can_be_per_channel) return;
+  quantizers->push_back(std::make_unique<TextQuantizer>(text, QuantSpec::PER_CHANNEL));
+}
+
+Quantizers QuantizersOf(std::vector<QuantizerText> texts) {
+  Quantizers quantizers;
+  for (QuantizerText& text : texts) {
+    AddQuantizersOf(std::make_shared<const QuantizerText>(std::move(text)), &quantizers);
+  }
+  return quantizers;
+}
+
+QuantSpec SpecToCheck(const Quantizer& quantizer) {
+  QuantSpec spec;
+  spec.set_quantizer(std::string(quantizer.name()));
+  spec.set_bits(4);
+  spec.set_signedness(QuantSpec::SIGNED);
+  spec.set_granularity(quantizer.granularity());
+  spec.set_rounding(QuantSpec::HALF_TO_EVEN);
+  if (quantizer.granularity() == QuantSpec::PER_CHANNEL) spec.set_axis(0);
+  return spec;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<std::unique_ptr<Quantizer>>> ReadQuantizers(
+    absl::string_view text, absl::string_view file_name) {
+  ASSIGN_OR_RETURN(std::vector<QuantizerText> texts, ParseQuantizerTexts(text, file_name));
+  std::vector<std::unique_ptr<Quantizer>> quantizers;
+  for (std::unique_ptr<TextQuantizer>& quantizer : QuantizersOf(std::move(texts))) {
+    const QuantSpec spec = SpecToCheck(*quantizer);
+    for (const Era era : {Era::kFluid, Era::kPaddle2}) {
+      RETURN_IF_ERROR(quantizer->Check({spec, SlotRole::WEIGHT, Dims{4, 3}, era}));
+    }
+    quantizers.push_back(std::move(quantizer));
+  }
+  return quantizers;
+}
+
+std::vector<std::unique_ptr<Quantizer>> BuiltInTextQuantizers() {
+  // Parsed once: tables of quantizers are made often.
+  static const auto* const kTexts = [] {
+    auto* texts = new std::vector<std::shared_ptr<const QuantizerText>>;
+    for (const BuiltIn& built_in : kBuiltIn) {
+      auto parsed = ParseQuantizerTexts(built_in.text, absl::StrCat(built_in.name, ".txt"));
+      CHECK(parsed.ok()) << parsed.status();
+      for (QuantizerText& text : *parsed) {
+        texts->push_back(std::make_shared<const QuantizerText>(std::move(text)));
+      }
+    }
+    return texts;
+  }();
+  Quantizers built_in;
+  for (const auto& text : *kTexts) AddQuantizersOf(text, &built_in);
+  return {std::make_move_iterator(built_in.begin()), std::make_move_iterator(built_in.end())};
+}
+
+}  // namespace fixpoint

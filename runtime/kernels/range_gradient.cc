@@ -1,0 +1,124 @@
+#include "runtime/kernels/range_gradient.h"
+
+#include <cstdint>
+
+#include "ops/quant_math.h"
+#include "runtime/kernels/lane_sums.h"
+#include "runtime/kernels/parallel_for.h"
+
+namespace fixpoint::kernels {
+namespace {
+
+// Quantization by one range, as QuantizeOne of ops/quant_math.h computes it.
+template <bool kToEven, Surrogate kSurrogate>
+struct ByRange {
+  float n;
+  float lowest;
+  float range;
+  float multiplier;
+  float inverse_step;  // of u
+
+  float Code(float x) const {
+    if (kToEven) {
+      const float code = __builtin_nearbyintf(multiplier * x);
+      const float below = code > n ? n : code;
+      return below < lowest ? lowest : below;
+    }
+    const float upper = x > range ? range : x;
+    const float scaled = multiplier * (upper < -range ? -range : upper);
+    const float whole = __builtin_truncf(scaled);
+    const float away = __builtin_fabsf(scaled - whole) >= 0.5f ? 1.0f : 0.0f;
+    return whole + __builtin_copysignf(away, scaled);
+  }
+  // The same of u, as if there were more codes.
+  float Rounded(float u) const {
+    if (kToEven) return __builtin_nearbyintf(u);
+    const float whole = __builtin_truncf(u);
+    return whole + __builtin_copysignf(__builtin_fabsf(u - whole) >= 0.5f ? 1.0f : 0.0f, u);
+  }
+  bool IsInside(float u) const {
+    if (kSurrogate != Surrogate::kRoundThenClamp) return u > lowest && u < n;
+    const float rounded = Rounded(u);
+    return rounded >= lowest && rounded <= n;
+  }
+  // What the step has of the gradient of the element.
+  float StepTerm(float x) const {
+    const float u = x * inverse_step;
+    const float code = Code(x);
+    if (!IsInside(u)) return code;
+    return kSurrogate == Surrogate::kClamp ? 0.0f : code - u;
+  }
+};
+
+// Calls f(start, size) with each run of elements of a channel that lie one after the other.
+template <typename F>
+inline void ForEachRun(const Channels& channels, int64_t channel, F f) {
+  for (int64_t o = 0; o < channels.outer; ++o) {
+    f((o * channels.count + channel) * channels.inner, channels.inner);
+  }
+}
+
+template <bool kToEven, Surrogate kSurrogate>
+void Backward(const CodeRange& rule, const Channels& channels, const float* x, const float* ranges,
+              const float* dy, float* dx, float* dranges) {
+  using By = ByRange<kToEven, kSurrogate>;
+  const auto by_range_of = [=, n = static_cast<float>(rule.largest),
+                            smallest = static_cast<float>(rule.smallest)](int64_t channel) {
+    const float range = ranges[channel];
+    const float inverse = InverseRange(range);
+    return By{n, smallest, range, n * inverse, n * inverse};
+  };
+  const auto term_of = [=](const By& by, int64_t start) {
+    return [=](int64_t i) { return dy[start + i] * by.StepTerm(x[start + i]); };
+  };
+  const auto pass = [=](const By& by, int64_t begin, int64_t end) {
+#pragma GCC ivdep
+    for (int64_t i = begin; i < end; ++i) {
+      dx[i] = by.IsInside(x[i] * by.inverse_step) ? dy[i] : 0.0f;
+    }
+  };
+  if (channels.count == 1) {
+    const By by = by_range_of(0);
+    const double sum = ParallelSum(channels.size(), 8, term_of(by, 0));
+    ParallelFor(channels.size(), 12, [=](int64_t begin, int64_t end) { pass(by, begin, end); });
+    dranges[0] = static_cast<float>(sum / rule.largest);
+    return;
+  }
+  ParallelFor(channels.count, 20 * channels.outer * channels.inner,
+              [=, largest = rule.largest](int64_t begin, int64_t end) {
+                for (int64_t c = begin; c < end; ++c) {
+                  const By by = by_range_of(c);
+                  double sum = 0;
+                  ForEachRun(channels, c, [=, sum = &sum](int64_t start, int64_t size) {
+                    *sum += LaneSum(size, term_of(by, start));
+                    pass(by, start, start + size);
+                  });
+                  dranges[c] = static_cast<float>(sum / largest);
+                }
+              });
+}
+
+template <bool kToEven>
+auto BackwardOf(Surrogate surrogate) {
+  switch (surrogate) {
+    case Surrogate::kClampThenRound:
+      return Backward<kToEven, Surrogate::kClampThenRound>;
+    case Surrogate::kRoundThenClamp:
+      return Backward<kToEven, Surrogate::kRoundThenClamp>;
+    case Surrogate::kClamp:
+      break;
+  }
+  return Backward<kToEven, Surrogate::kClamp>;
+}
+
+}  // namespace
+
+void RangeBackward(const CodeRange& rule, Surrogate surrogate, const Channels& channels,
+                   absl::Span<const float> x, absl::Span<const float> ranges,
+                   absl::Span<const float> dy, absl::Span<float> dx, absl::Span<float> dranges) {
+  const auto backward = rule.rounding == QuantSpec::HALF_TO_EVEN ? BackwardOf<true>(surrogate)
+                                                                 : BackwardOf<false>(surrogate);
+  backward(rule, channels, x.data(), ranges.data(), dy.data(), dx.data(), dranges.data());
+}
+
+}  // namespace fixpoint::kernels

@@ -1,0 +1,21 @@
+// The gradient of quantization at a range that is trained, by a surrogate (ops/surrogate.h).
+
+#ifndef FIXPOINT_RUNTIME_KERNELS_RANGE_GRADIENT_H_
+#define FIXPOINT_RUNTIME_KERNELS_RANGE_GRADIENT_H_
+
+#include "absl/types/span.h"
+#include "ops/surrogate.h"
+#include "runtime/kernels/fake_quantize.h"
+
+namespace fixpoint::kernels {
+
+// dx = dy inside, else 0. dranges [channels] are the gradients of the ranges: sums over the
+// channels' elements, in double, of what the surrogate gives the step, divided by the largest code.
+// dx may be dy. REQUIRES: x, dy and dx have the channels' size, ranges and dranges one for each.
+void RangeBackward(const CodeRange& rule, Surrogate surrogate, const Channels& channels,
+                   absl::Span<const float> x, absl::Span<const float> ranges,
+                   absl::Span<const float> dy, absl::Span<float> dx, absl::Span<float> dranges);
+
+}  // namespace fixpoint::kernels
+
+#endif  // FIXPOINT_RUNTIME_KERNELS_RANGE_GRADIENT_H_

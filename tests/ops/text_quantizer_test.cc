@@ -1,0 +1,172 @@
+// Quantizers as text: what a formula becomes, and what is wrong with those that are refused.
+
+#include "ops/quantizers/text_quantizer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "ops/quantizer_table.h"
+#include "proto/text/program_text.h"
+
+namespace fixpoint {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+QuantSpec Spec(const Quantizer& quantizer, int bits) {
+  QuantSpec spec;
+  spec.set_quantizer(std::string(quantizer.name()));
+  spec.set_bits(bits);
+  spec.set_granularity(quantizer.granularity());
+  spec.set_rounding(QuantSpec::HALF_TO_EVEN);
+  if (quantizer.granularity() == QuantSpec::PER_CHANNEL) spec.set_axis(1);
+  return spec;
+}
+
+std::string Printed(const std::vector<OpDesc>& ops) {
+  return absl::StrCat(
+      absl::StrJoin(ops, "\n",
+                    [](std::string* out, const OpDesc& op) { absl::StrAppend(out, PrintOp(op)); }),
+      "\n");
+}
+
+std::vector<std::unique_ptr<Quantizer>> Read(const std::string& text) {
+  auto read = ReadQuantizers(text, "q.txt");
+  EXPECT_TRUE(read.ok()) << read.status();
+  return read.ok() ? *std::move(read) : std::vector<std::unique_ptr<Quantizer>>();
+}
+
+TEST(TextQuantizer, LsqIsATextWithAndWithoutChannels) {
+  const QuantizerTable table;
+  const Quantizer& lsq = *table.Find("lsq");
+  EXPECT_EQ(lsq.doc(), "A range that gradient descent finds (Learned Step Size Quantization).");
+  EXPECT_EQ(table.Find("channel_wise_lsq")->granularity(), QuantSpec::PER_CHANNEL);
+  const QuantSpec spec = Spec(lsq, 4);
+  const QuantizerUse use{spec, SlotRole::ACTIVATION, Dims{-1, 3, 2}, Era::kPaddle2};
+  EXPECT_EQ(lsq.Forward(use).quantized, "x");
+  EXPECT_TRUE(lsq.Forward(use).ops.empty()) << "the op reads the state";
+  EXPECT_EQ(Printed(lsq.GradientOps(use)),
+            R"(fill_constant() -> (Out=largest) {shape=[1L], dtype=5, value=7.0}
+fill_constant() -> (Out=count) {shape=[1L], dtype=5, value=6.0}
+elementwise_div(X=largest, Y=count) -> (Out=share)
+sqrt(X=share) -> (Out=root)
+elementwise_mul(X=root, Y=largest) -> (Out=factor)
+fake_quantize_dequantize_at_range_grad(InScale=range, Out@GRAD=out@GRAD, X=x) -> (InScale@GRAD=trained@GRAD, X@GRAD=x@GRAD) {bit_length=4, round_type=0, quant_axis=-1, surrogate="clamp_then_round"}
+elementwise_mul(X=trained@GRAD, Y=factor) -> (Out=range@GRAD) {axis=-1, use_mkldnn=false, use_quantizer=false, mkldnn_data_type="float32", Scale_x=1.0, Scale_y=1.0, Scale_out=1.0}
+)");
+}
+
+// The step is a power of two: what the range is computed by comes before the quantize op, and its
+// gradient passes the rounding.
+constexpr char kPowers[] = R"(quantizer powers "Steps that are powers of two."
+states:
+  number() -> (Out=exponent) {trained=true, initial=2.0}
+forward:
+  ceil(X=exponent) -> (Out=whole) {straight_through=true}
+  exp(X=whole) -> (Out=range)
+  fake_quantize_dequantize_at_range(X=x, InScale=range) -> (Out=out) {surrogate="round_then_clamp"}
+)";
+
+TEST(TextQuantizer, ComputesItsRangeFromWhatIsTrained) {
+  const auto read = Read(kPowers);
+  ASSERT_EQ(read.size(), 1);
+  const Quantizer& powers = *read.front();
+  const QuantSpec spec = Spec(powers, 4);
+  const QuantizerUse use{spec, SlotRole::WEIGHT, Dims{3, 2}, Era::kPaddle2};
+  const QuantizerForward forward = powers.Forward(use);
+  EXPECT_EQ(Printed(forward.ops), R"(ceil(X=exponent) -> (Out=whole)
+exp(X=whole) -> (Out=range)
+)");
+  EXPECT_THAT(forward.inputs, ElementsAre(testing::Pair("InScale", "range")));
+  EXPECT_EQ(
+      Printed(powers.GradientOps(use)),
+      R"(fake_quantize_dequantize_at_range_grad(InScale=range, Out@GRAD=out@GRAD, X=x) -> (InScale@GRAD=range@GRAD, X@GRAD=x@GRAD) {surrogate="round_then_clamp", bit_length=4, round_type=0, quant_axis=-1}
+exp_grad(Out=range, Out@GRAD=range@GRAD) -> (X@GRAD=whole@GRAD) {use_mkldnn=false, use_cudnn=false}
+assign(X=whole@GRAD) -> (Out=exponent@GRAD)
+)");
+  EXPECT_EQ(Printed(powers.UpdateOps(use)),
+            "sgd(Param=exponent, Grad=exponent@GRAD, LearningRate=learning_rate) -> "
+            "(ParamOut=exponent)\n");
+  const QuantizerState& exponent = powers.recipes().front().state.front();
+  EXPECT_EQ(exponent.decides, "InScale");
+  EXPECT_EQ(powers.InitialValue(exponent, spec), 2);
+}
+
+// Every text of the table is one that a user could have given.
+TEST(TextQuantizer, BuiltInTextsPassTheChecksOfAUsersOwn) {
+  const QuantizerTable table;
+  int formulas = 0;
+  for (const auto& quantizer : table.all()) {
+    if (quantizer->recipes().front().scale_input.empty()) continue;
+    ++formulas;
+    for (const Era era : {Era::kFluid, Era::kPaddle2}) {
+      const QuantSpec spec = Spec(*quantizer, 2);
+      const QuantizerUse use{spec, SlotRole::WEIGHT, Dims{4, 3}, era};
+      EXPECT_FALSE(quantizer->GradientOps(use).empty()) << quantizer->name();
+    }
+  }
+  EXPECT_GE(formulas, 9);
+}
+
+TEST(TextQuantizer, WhatIsWrongIsReportedWithItsLine) {
+  const std::string forward =
+      "forward:\n  fake_quantize_dequantize_at_range(X=x, InScale=r) -> (Out=out)\n";
+  const std::string states = "states:\n  number() -> (Out=r) {trained=true}\n";
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"", "q.txt:1: no op of forward: quantizes; want one fake_quantize_dequantize_at_range"},
+      {"forwards:\n",
+       "q.txt:2: no section of a quantizer is called forwards; expected settings:, states:, "},
+      {"states:\n  number() -> (Out=bits)\n",
+       "q.txt:3: bits: the name stands for a number of the spec; want another"},
+      {"states:\n  number() -> (Out=a)\n  number() -> (Out=a)\n",
+       "q.txt:4: a: the name is given twice"},
+      {"states:\n  number() -> (Out=a) {train=true}\n",
+       "q.txt:3: a: no use for train; want each of trained, initial once"},
+      {"states:\n  number() -> (Out=a) {trained=\"yes\"}\n",
+       "q.txt:3: a: trained is true or false"},
+      {"states:\n  numbers() -> (Out=a)\n",
+       "q.txt:3: want number() -> (Out=NAME), or number_per_range"},
+      {"states:\n  var a f32[1]\n", "q.txt:3: a variable; want ops, whose names need none"},
+      {"settings:\n  number() -> (Out=m) {default=2.0, min=0.0, max=1.0, doc=\"d\"}\n",
+       "q.txt:3: m: default is not between min and max"},
+      {"settings:\n  number() -> (Out=m) {default=2.0}\n",
+       "q.txt:3: m: want a number min, like min=0.5"},
+      {"settings:\n  number() -> (Out=m) {default=1.0, min=0.0, max=1.0}\n",
+       "q.txt:3: m: want a sentence doc=\"...\""},
+      {forward, "q.txt:3: reads \"r\", which is no state, setting or number, and which no op"},
+      {states + "forward:\n  fake_quantize_abs_max(X=x) -> (Out=out, OutScale=s)\n",
+       "q.txt:5: is fake_quantize_abs_max; formulas quantize by fake_quantize_dequantize_at_range"},
+      {states + forward + "  fake_quantize_dequantize_at_range(X=x, InScale=r) -> (Out=b)\n",
+       "q.txt:6: another op that quantizes; the first is on line 5"},
+      {states + "forward:\n  rulu(X=r) -> (Out=a)\n" + forward.substr(9),
+       "q.txt:5: there is no op type \"rulu\""},
+      {states + "forward:\n  scale(X=r) -> (Out=a) {scale=\"$bit\"}\n" + forward.substr(9),
+       "q.txt:5: scale: \"$bit\" is neither a setting nor bits, largest or lowest"},
+      {states + "forward:\n  floor(X=r) -> (Out=s)\n"
+                "  fake_quantize_dequantize_at_range(X=x, InScale=s) -> (Out=out)\n",
+       "would have to pass an op whose gradient is not known; straight_through=true passes it on"},
+      {states + "forward:\n  floor(X=r) -> (Out=s) {stop_gradient=true}\n"
+                "  fake_quantize_dequantize_at_range(X=x, InScale=s) -> (Out=out)\n",
+       "q.txt:1: nothing computes r@GRAD: no path with a gradient leads from out to it"},
+      {states + "forward:\n  sign(X=x) -> (Out=y) {stop_gradient=true}\n"
+                "  fake_quantize_dequantize_at_range(X=y, InScale=r) -> (Out=out)\n",
+       "q.txt:1: nothing computes x@GRAD: no path with a gradient leads from out to it"},
+      {states + forward + "update:\n  scale(X=rate) -> (Out=r)\n",
+       "q.txt:7: reads \"rate\", which is no state, setting or number"},
+      {states + forward + "initial:\n  relu X\n", "q.txt:7:8: found \"X\""},
+  };
+  for (const auto& [sections, error] : cases) {
+    const auto read = ReadQuantizers("quantizer q \"Q.\"\n" + sections, "q.txt");
+    EXPECT_THAT(std::string(read.status().message()), HasSubstr(error)) << sections;
+  }
+}
+
+}  // namespace
+}  // namespace fixpoint

@@ -1,0 +1,38 @@
+#include "tools/named_quantizers.h"
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "ops/quantizers/text_quantizer.h"
+#include "proto/base/status_macros.h"
+#include "proto/file/input_file.h"
+#include "tools/command_line.h"
+
+namespace fixpoint {
+namespace {
+
+// A page of text has some thousand bytes.
+constexpr size_t kMostBytes = 1 << 20;
+
+}  // namespace
+
+absl::StatusOr<QuantizerTable> LoadQuantizers(const std::string& paths) {
+  QuantizerTable table;
+  for (const std::string& path : SplitNames(paths)) {
+    ASSIGN_OR_RETURN(const std::string text, ReadInputFile(path, kMostBytes));
+    ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Quantizer>> quantizers,
+                     ReadQuantizers(text, InputName(path)));
+    for (std::unique_ptr<Quantizer>& quantizer : quantizers) {
+      const absl::Status added = table.Add(std::move(quantizer));
+      if (!added.ok()) {
+        return absl::Status(added.code(), absl::StrCat(InputName(path), ": ", added.message()));
+      }
+    }
+  }
+  return table;
+}
+
+}  // namespace fixpoint

@@ -26,6 +26,9 @@ _MANUAL = "docs/manual.md"
 # These depend on the list of known targets, and so are not in it.
 _OWN_TARGETS = ("//tests/docs:update", "//tests/docs:update_models")
 
+# A line that only some machines print.
+_OF_MACHINE = re.compile("note: .*: this machine has no VNNI")
+
 # ./bazelw in the folder that commands run in: tools are run, other targets only have to be there.
 _BAZELW = """#!/bin/sh
 action=$1
@@ -99,7 +102,8 @@ class Machine:
         done = subprocess.run(["/bin/bash", "-c", text], cwd=folder, env=environment, text=True,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, timeout=_SECONDS, check=False)
-        return done.stdout.splitlines(), done.returncode
+        printed = [line for line in done.stdout.splitlines() if not _OF_MACHINE.search(line)]
+        return printed, done.returncode
 
     def close(self):
         shutil.rmtree(self._bin)

@@ -207,11 +207,12 @@ TEST_F(TranspileInference, HelpTellsTheFlagsOfEachMode) {
   for (absl::string_view line : absl::StrSplit(run.out, '\n')) {
     if (absl::EndsWith(line, ":")) titles.emplace_back(line);
   }
-  EXPECT_THAT(titles,
-              ElementsAre("What to do:", "Flags of train, test, prepare, freeze, lower and undo:",
-                          "Flags of train, prepare, freeze and lower:", "Flags of train:",
-                          "Flags of train, prepare and lower:", "Flags of prepare:",
-                          "Flags of freeze:", "Examples:"));
+  EXPECT_THAT(titles, ElementsAre("What to do:",
+                                  "Flags of train, test, rewrite, prepare, freeze, lower and undo:",
+                                  "Flags of train, rewrite, prepare, freeze and lower:",
+                                  "Flags of train:", "Flags of train, prepare, freeze and lower:",
+                                  "Flags of train, rewrite, prepare and lower:",
+                                  "Flags of prepare:", "Flags of freeze:", "Examples:"));
 }
 
 TEST_F(TranspileInference, WhatIsWrongIsToldByExitCode) {
@@ -223,20 +224,20 @@ TEST_F(TranspileInference, WhatIsWrongIsToldByExitCode) {
   const std::vector<Case> cases = {
       {{"--mode=deploy", "--json"},
        2,
-       "--mode=deploy; there are train, test, prepare, freeze and lower"},
+       "--mode=deploy; there are train, test, rewrite, prepare, freeze and lower"},
       {{"--mode=freeze", "--startup=s"},
        2,
        "--startup is not a flag of freeze; it is one of train"},
       {{"--mode=test", "--json"},
        2,
-       "--json is not a flag of test; it is one of train, prepare, freeze and lower"},
+       "--json is not a flag of test; it is one of train, rewrite, prepare, freeze and lower"},
       {{"--fetches=y"}, 2, "--fetches is not a flag of train; it is one of freeze"},
       {{"--mode=test", "--params=params"},
        2,
        "--params is not a flag of test; it is one of train, prepare, freeze and lower"},
       {{"--undo", "--explain"},
        2,
-       "--explain is not a flag of undo; it is one of train, prepare and lower"},
+       "--explain is not a flag of undo; it is one of train, rewrite, prepare and lower"},
       {{"--undo", "--mode=freeze"}, 2, "--undo has no modes; leave --mode out"},
       {{"--mode=freeze"}, 2, "--mode=freeze needs the trained parameters"},
       {{"--mode=freeze", "--params=params", "--frozen_form=onnx"},

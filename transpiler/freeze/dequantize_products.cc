@@ -183,7 +183,7 @@ class ProductDequantizer {
   std::optional<float> ScaleValue(const Argument& scale) const {
     const auto made = context_.parameters.added.Find(scale.name());
     if (made.ok()) return (*made)->data<float>()[0];
-    const auto stored = FindStoredScale(scale, context_.parameters.trained(), context_.quantizers);
+    const auto stored = FindStoredScale(scale, context_.parameters, context_.quantizers);
     if (!stored.ok()) return std::nullopt;
     return stored->value;
   }

@@ -50,7 +50,7 @@ class FreezeObservers final : public StagePass<FreezeContext> {
                          match.recipe->scale_output));
       }
       if (x->value()->origin() == Value::Origin::kWrite && !IsFeed(*x->value()->op())) {
-        const auto range = ReadRange(*scale->variable(), context.parameters.trained());
+        const auto range = ReadRange(*scale->variable(), context.parameters);
         if (range.ok()) {
           rewriter.SetAttr(*x->value()->op(), MakeFloatAttr("out_threshold", *range));
         } else if (unknown++ == 0) {

@@ -67,9 +67,8 @@ class ScaleFreezer {
           absl::StrCat(DescribeInFile(*site.quantize), ": the activation \"", site.input->name(),
                        "\" has a range for each channel; want one for all of it"));
     }
-    ASSIGN_OR_RETURN(
-        const StoredScale scale,
-        FindStoredScale(*site.scale, context_.parameters.trained(), context_.quantizers));
+    ASSIGN_OR_RETURN(const StoredScale scale,
+                     FindStoredScale(*site.scale, context_.parameters, context_.quantizers));
     if (scale.value == 0) {
       // Without its position in the block, which takes time linear in the block to count.
       context_.notes.push_back(absl::StrCat(

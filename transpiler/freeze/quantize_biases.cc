@@ -143,7 +143,7 @@ class BiasQuantizer {
       }
       // In test mode other quantizers pass on what they read.
       ASSIGN_OR_RETURN(const StoredScale stored,
-                       FindStoredScale(input, context_.parameters.trained(), context_.quantizers));
+                       FindStoredScale(input, context_.parameters, context_.quantizers));
       return std::vector<float>{stored.value};
     }
     return NumbersOf(input);

@@ -169,7 +169,7 @@ class WeightQuantizer {
     }
     ASSIGN_OR_RETURN(
         const WeightCodesOptions options,
-        CodesOptionsOf(site, context_.parameters.trained(), context_.quantizers, EraOf(program_)));
+        CodesOptionsOf(site, context_.parameters, context_.quantizers, EraOf(program_)));
     std::vector<float> stored = options.scales;
     if (options.affine) stored = {options.affine->step, options.affine->zero_point};
     const auto [it, is_new] = written_.try_emplace(
@@ -184,7 +184,7 @@ class WeightQuantizer {
   absl::StatusOr<Written> WriteCodes(const QuantizationSite& site, const WeightSource& source,
                                      const WeightCodesOptions& options) {
     const Variable& weight = *source.parameter;
-    const Scope::Value* value = context_.parameters.trained().FindOrNull(weight.name());
+    const Scope::Value* value = context_.parameters.FindOrNull(weight.name());
     const Tensor* tensor = value == nullptr ? nullptr : std::get_if<Tensor>(value);
     if (tensor == nullptr) {
       return absl::NotFoundError(absl::StrCat(DescribeInFile(*site.quantize),
@@ -239,7 +239,7 @@ class WeightQuantizer {
 
   // Counts scales that training stored before its last update of the weight, or never.
   void CountOutdated(const QuantizationSite& site, const Tensor& scales) {
-    const Scope::Value* value = context_.parameters.trained().FindOrNull(site.scale->name());
+    const Scope::Value* value = context_.parameters.FindOrNull(site.scale->name());
     const Tensor* stored = value == nullptr ? nullptr : std::get_if<Tensor>(value);
     if (stored == nullptr || stored->dtype() != VarType::FP32 || stored->size() != scales.size()) {
       return;

@@ -17,7 +17,8 @@
 namespace fixpoint {
 namespace {
 
-absl::StatusOr<std::vector<float>> StoredScales(const QuantizationSite& site, const Scope& trained,
+absl::StatusOr<std::vector<float>> StoredScales(const QuantizationSite& site,
+                                                const EditedParameters& trained,
                                                 const QuantizerTable& quantizers) {
   if (site.axis != -1) return FindStoredScales(*site.scale, trained, quantizers);
   ASSIGN_OR_RETURN(const StoredScale stored, FindStoredScale(*site.scale, trained, quantizers));
@@ -25,7 +26,8 @@ absl::StatusOr<std::vector<float>> StoredScales(const QuantizationSite& site, co
 }
 
 // The step and the zero point that training stored.
-absl::StatusOr<AffineParams> StoredParams(const QuantizationSite& site, const Scope& trained,
+absl::StatusOr<AffineParams> StoredParams(const QuantizationSite& site,
+                                          const EditedParameters& trained,
                                           const QuantizerTable& quantizers, Era era) {
   ASSIGN_OR_RETURN(const StoredScale step, FindStoredScale(*site.scale, trained, quantizers));
   const std::optional<CodeOp> read = ReadCodeOp(*site.quantize, era);
@@ -55,7 +57,7 @@ absl::StatusOr<AffineParams> StoredParams(const QuantizationSite& site, const Sc
 }  // namespace
 
 absl::StatusOr<WeightCodesOptions> CodesOptionsOf(const QuantizationSite& site,
-                                                  const Scope& trained,
+                                                  const EditedParameters& trained,
                                                   const QuantizerTable& quantizers, Era era) {
   WeightCodesOptions options;
   options.codes = site.codes;

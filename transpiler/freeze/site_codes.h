@@ -6,9 +6,9 @@
 #include "absl/status/statusor.h"
 #include "ops/era.h"
 #include "ops/quantizer_table.h"
-#include "runtime/scope.h"
 #include "runtime/tensor.h"
 #include "transpiler/freeze/weight_codes.h"
+#include "transpiler/pipeline/edited_parameters.h"
 #include "transpiler/sites/quantization_sites.h"
 
 namespace fixpoint {
@@ -18,7 +18,7 @@ namespace fixpoint {
 // of FindStoredScales; kInvalidArgument: there is no zero point, or it is no code, or the step
 // between two codes is no number above 0.
 absl::StatusOr<WeightCodesOptions> CodesOptionsOf(const QuantizationSite& site,
-                                                  const Scope& trained,
+                                                  const EditedParameters& trained,
                                                   const QuantizerTable& quantizers, Era era);
 
 // The codes of a weight. Errors: those of MakeWeightCodes and its siblings.

@@ -27,8 +27,9 @@ bool HoldsTrainedState(const Variable& variable, const QuantizerTable& quantizer
   return true;
 }
 
-absl::StatusOr<absl::Span<const float>> NumbersOf(const Variable& variable, const Scope& scope) {
-  const Scope::Value* value = scope.FindOrNull(variable.name());
+absl::StatusOr<absl::Span<const float>> NumbersOf(const Variable& variable,
+                                                  const EditedParameters& parameters) {
+  const Scope::Value* value = parameters.FindOrNull(variable.name());
   const Tensor* tensor = value == nullptr ? nullptr : std::get_if<Tensor>(value);
   if (tensor == nullptr) {
     return absl::NotFoundError(absl::StrCat("the parameters have no scale \"", variable.name(),
@@ -74,12 +75,13 @@ const Argument* HandedOn(const Value& value, const QuantizerTable& quantizers) {
 
 }  // namespace
 
-absl::StatusOr<float> ReadRange(const Variable& variable, const Scope& scope) {
-  ASSIGN_OR_RETURN(const absl::Span<const float> ranges, NumbersOf(variable, scope));
+absl::StatusOr<float> ReadRange(const Variable& variable, const EditedParameters& parameters) {
+  ASSIGN_OR_RETURN(const absl::Span<const float> ranges, NumbersOf(variable, parameters));
   return CheckedRange(variable, ranges[0]);
 }
 
-absl::StatusOr<StoredScale> FindStoredScale(const Argument& scale, const Scope& scope,
+absl::StatusOr<StoredScale> FindStoredScale(const Argument& scale,
+                                            const EditedParameters& parameters,
                                             const QuantizerTable& quantizers) {
   StoredScale stored;
   std::vector<const Argument*> open = {&scale};
@@ -90,11 +92,13 @@ absl::StatusOr<StoredScale> FindStoredScale(const Argument& scale, const Scope& 
     open.pop_back();
     const Variable* variable = argument.variable();
     if (variable != nullptr && HoldsTrainedState(*variable, quantizers)) {
-      const absl::StatusOr<float> range = ReadRange(*variable, scope);
+      const auto ranges = NumbersOf(*variable, parameters);
+      if (!ranges.ok()) return InFile(scale, ranges.status().code(), ranges.status().message());
+      const absl::StatusOr<float> range = CheckedRange(*variable, ranges->front());
       if (!range.ok()) return InFile(scale, range.status().code(), range.status().message());
       stored.value = std::max(stored.value, *range);
       stored.read.push_back(variable);
-      if (&argument == &scale && scope.Find(variable->name()).value()->size() == 1) {
+      if (&argument == &scale && ranges->size() == 1) {
         stored.variable = variable;
       }
       continue;
@@ -114,11 +118,12 @@ absl::StatusOr<StoredScale> FindStoredScale(const Argument& scale, const Scope& 
   return stored;
 }
 
-absl::StatusOr<std::vector<float>> FindStoredScales(const Argument& scale, const Scope& scope,
+absl::StatusOr<std::vector<float>> FindStoredScales(const Argument& scale,
+                                                    const EditedParameters& parameters,
                                                     const QuantizerTable& quantizers) {
   const Variable* variable = scale.variable();
   if (variable == nullptr || !HoldsTrainedState(*variable, quantizers)) return IsComputed(scale);
-  const auto ranges = NumbersOf(*variable, scope);
+  const auto ranges = NumbersOf(*variable, parameters);
   if (!ranges.ok()) return InFile(scale, ranges.status().code(), ranges.status().message());
   for (const float range : *ranges) {
     const absl::Status status = CheckedRange(*variable, range).status();

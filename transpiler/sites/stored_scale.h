@@ -9,6 +9,7 @@
 #include "ops/quantizer_table.h"
 #include "proto/program/program_fwd.h"
 #include "runtime/scope.h"
+#include "transpiler/pipeline/edited_parameters.h"
 
 namespace fixpoint {
 
@@ -26,17 +27,28 @@ struct StoredScale {
 // quantizers share one: each passes on to the next what it read. Errors start with the op:
 // kNotFound: the scope has no such variable; kInvalidArgument: it is not FP32, is empty, negative,
 // NaN or infinite; kFailedPrecondition: it is computed in another way.
-absl::StatusOr<StoredScale> FindStoredScale(const Argument& scale, const Scope& scope,
+absl::StatusOr<StoredScale> FindStoredScale(const Argument& scale,
+                                            const EditedParameters& parameters,
                                             const QuantizerTable& quantizers);
+inline absl::StatusOr<StoredScale> FindStoredScale(const Argument& scale, const Scope& scope,
+                                                   const QuantizerTable& quantizers) {
+  return FindStoredScale(scale, EditedParameters(&scope), quantizers);
+}
 
 // The same for a quantizer that stores a range for each channel: all elements of a variable, which
 // no other quantizer shares.
-absl::StatusOr<std::vector<float>> FindStoredScales(const Argument& scale, const Scope& scope,
+absl::StatusOr<std::vector<float>> FindStoredScales(const Argument& scale,
+                                                    const EditedParameters& parameters,
                                                     const QuantizerTable& quantizers);
+inline absl::StatusOr<std::vector<float>> FindStoredScales(const Argument& scale,
+                                                           const Scope& scope,
+                                                           const QuantizerTable& quantizers) {
+  return FindStoredScales(scale, EditedParameters(&scope), quantizers);
+}
 
 // Element 0 of a variable that holds a range, with the errors above, which do not name the op:
 // describing one takes time linear in its block, and only the first error may be reported.
-absl::StatusOr<float> ReadRange(const Variable& variable, const Scope& scope);
+absl::StatusOr<float> ReadRange(const Variable& variable, const EditedParameters& parameters);
 
 }  // namespace fixpoint
 

@@ -1,7 +1,5 @@
 #include "ops/formula_gradient.h"
 
-#include <glog/logging.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
@@ -30,7 +28,7 @@ using Names = absl::flat_hash_set<std::string>;
 
 // The formula in a program of its own, whose loss depends on the result. All variables are declared
 // as vectors of the type that follows: the gradient ops do not depend on shapes.
-Program ProgramOf(const Formula& formula, Era era) {
+absl::StatusOr<Program> ProgramOf(const Formula& formula, Era era) {
   ProgramDesc desc;
   desc.mutable_version()->set_version(era == Era::kFluid ? 1008005 : 2006002);
   BlockDesc* block = desc.add_blocks();
@@ -62,9 +60,7 @@ Program ProgramOf(const Formula& formula, Era era) {
   }
   declare(kLossName, VarType::FP32, 1);
   *block->add_ops() = OpBuilder("mean").Input("X", formula.result).Output("Out", kLossName).Build();
-  absl::StatusOr<Program> program = Program::Create(desc, "formula");
-  CHECK(program.ok()) << program.status();
-  return *std::move(program);
+  return Program::Create(desc, "formula");
 }
 
 bool WritesOneOf(const OpDesc& op, const Names& names) {
@@ -112,7 +108,7 @@ OpDesc WithoutRole(OpDesc op) {
 }  // namespace
 
 absl::StatusOr<std::vector<OpDesc>> GradientOpsOf(const Formula& formula, Era era) {
-  Program program = ProgramOf(formula, era);
+  ASSIGN_OR_RETURN(Program program, ProgramOf(formula, era));
   RETURN_IF_ERROR(AppendBackward(&program, kLossName, {formula.constants}).status());
   const std::string of_result = absl::StrCat(formula.result, kGradientSuffix);
   const Names of_loss = {absl::StrCat(kLossName, kGradientSuffix), of_result};

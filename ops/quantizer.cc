@@ -23,6 +23,15 @@ std::string Quantizer::GradientOf(const QuantizerState& state) {
   return state.name + kGradientSuffix;
 }
 
+bool Quantizer::has_own_gradient() const {
+  for (const QuantizerRecipe& recipe : recipes()) {
+    for (const QuantizerState& state : recipe.state) {
+      if (state.is_trained) return true;
+    }
+  }
+  return false;
+}
+
 double Quantizer::ValueOfRange(const QuantizerState& state, const QuantSpec& spec, float min,
                                float max) const {
   return state.is_scale ? std::max(std::fabs(min), std::fabs(max)) : InitialValue(state, spec);

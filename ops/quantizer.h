@@ -128,6 +128,8 @@ class Quantizer {
   // range is known.
   virtual std::vector<OpDesc> InitialOps(const QuantizerUse&) const { return {}; }
 
+  // Whether GradientOps give the gradient of the value, which else is that of the result.
+  virtual bool has_own_gradient() const;
   // A trained scale: ops that compute the gradient of each state that is_trained, and ops that
   // update it. Both refer to a state by its `name`, even if it is in no slot of the quantize op (a
   // moment of the optimizer); other names that they write are their own. REQUIRES of a quantizer

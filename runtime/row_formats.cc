@@ -83,7 +83,7 @@ size_t TailAt(RowFormat format, size_t columns) {
 
 float HalfScale(float range, float largest) {
   const float scale = FloatOfHalf(HalfOfFloat(range / largest));
-  return scale == 0 || !std::isfinite(scale) || !std::isfinite(1 / scale) ? 1 : scale;
+  return scale == 0 || !std::isfinite(1 / scale) ? 1 : scale;
 }
 
 // The tail of a row, and its codes one by one, not yet clamped.
@@ -168,7 +168,7 @@ absl::Status EncodeRow(RowFormat format, absl::Span<const float> row, absl::Span
   std::vector<float> codes(row.size());
   const Tail tail = FindCodes(format, row, *min, *max, codes);
   // FP16 ends at 65504, and a range may exceed the largest FP32.
-  if (!std::isfinite(*max - *min) || !std::isfinite(tail.second)) {
+  if (!std::isfinite(*max - *min) || !std::isfinite(tail.first) || !std::isfinite(tail.second)) {
     return absl::InvalidArgumentError(
         absl::StrCat("holds ", *min, " to ", *max, ", a range that the format does not have"));
   }

@@ -1,6 +1,7 @@
 #include "ops/quantizers/formula_ops.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "ops/code_range.h"
 #include "ops/op_form.h"
 #include "ops/op_schema.h"
+#include "ops/op_traits.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/attributes.h"
 #include "proto/program/op_builder.h"
@@ -21,7 +23,7 @@ namespace fixpoint {
 namespace {
 
 constexpr char kCount[] = "count";
-constexpr const char* kNumbers[] = {"bits", "largest", "lowest", kCount};
+constexpr absl::string_view kNumbers[] = {"bits", "largest", "lowest", kCount};
 
 bool Reduces(const OpDesc& op) { return absl::StartsWith(op.type(), "reduce_"); }
 bool IsElementwise(const OpDesc& op) { return absl::StartsWith(op.type(), "elementwise_"); }
@@ -61,6 +63,8 @@ OpDesc FillConstant(const std::string& name, double value) {
 
 }  // namespace
 
+absl::Span<const absl::string_view> NumbersOfSpec() { return kNumbers; }
+
 bool IsNumberOfSpec(absl::string_view name) {
   return std::find(std::begin(kNumbers), std::end(kNumbers), name) != std::end(kNumbers);
 }
@@ -72,7 +76,7 @@ FormulaOps::FormulaOps(const QuantizerText& text, const QuantizerUse& use)
     extents_[value] = Extent::kValue;
   }
   extents_[Quantizer::kLearningRate] = Extent::kOne;
-  for (const char* number : kNumbers) extents_[number] = Extent::kOne;
+  for (const absl::string_view number : kNumbers) extents_[number] = Extent::kOne;
   for (const QuantizerParameter& setting : text.settings) extents_[setting.name] = Extent::kOne;
   for (const QuantizerText::State& state : text.states) {
     const Extent extent = state.per_range ? Extent::kRanges : Extent::kOne;
@@ -85,6 +89,7 @@ absl::StatusOr<std::vector<OpDesc>> FormulaOps::Fill(const QuantizerText::Sectio
   std::vector<OpDesc> ops;
   for (size_t i = 0; i < section.ops.size(); ++i) {
     OpDesc op = section.ops[i];
+    RETURN_IF_ERROR(CheckOutputs(op, section, section.lines[i]));
     RETURN_IF_ERROR(FillOne(&op, section.lines[i]));
     ForEachInput(op, [&](const std::string& name) {
       const bool is_number =
@@ -103,6 +108,7 @@ absl::Status FormulaOps::FillOne(OpDesc* op, int line) {
   if (FindOpSchema(op->type()) == nullptr) {
     return text_.Error(line, absl::StrCat("there is no op type \"", op->type(), "\""));
   }
+  RETURN_IF_ERROR(CheckForm(*op, line));
   for (OpDesc::Attr& attr : *op->mutable_attrs()) RETURN_IF_ERROR(FillAttribute(*op, &attr, line));
   RETURN_IF_ERROR(TakeExtents(op, line));
   if (op->type() != kQuantizeAtRange) return absl::OkStatus();
@@ -113,6 +119,55 @@ absl::Status FormulaOps::FillOne(OpDesc* op, int line) {
   SetAttr(op, MakeIntAttr("round_type", RoundTypeOf(codes.rounding)));
   if (per_channel()) SetAttr(op, MakeIntAttr("quant_axis", use_.spec.axis()));
   return absl::OkStatus();
+}
+
+absl::Status FormulaOps::CheckForm(const OpDesc& op, int line) const {
+  const OpSchema& schema = *FindOpSchema(op.type());
+  if (!schema.traits().captures.empty()) {
+    return text_.Error(line, absl::StrCat(op.type(), " runs a block, which no formula has"));
+  }
+  const auto unknown = [&](absl::string_view what, absl::string_view name) {
+    return text_.Error(line, absl::StrCat(op.type(), " has no ", what, " ", name));
+  };
+  for (const OpDesc::Var& slot : op.inputs()) {
+    if (schema.FindInput(slot.parameter(), use_.era) == nullptr) {
+      return unknown("input", slot.parameter());
+    }
+  }
+  for (const OpDesc::Var& slot : op.outputs()) {
+    if (schema.FindOutput(slot.parameter(), use_.era) == nullptr) {
+      return unknown("output", slot.parameter());
+    }
+  }
+  for (const OpDesc::Attr& attr : op.attrs()) {
+    const bool is_word = attr.name() == kStraightThroughAttr || attr.name() == kStopGradientAttr;
+    if (is_word && !BoolValue(attr).has_value()) {
+      return text_.Error(line, absl::StrCat(attr.name(), " is true or false"));
+    }
+    if (!is_word && schema.FindAttr(attr.name(), use_.era) == nullptr) {
+      return unknown("attribute", attr.name());
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status FormulaOps::CheckOutputs(const OpDesc& op, const QuantizerText::Section& section,
+                                      int line) const {
+  absl::Status status = absl::OkStatus();
+  ForEachOutput(op, [&](const std::string& name) {
+    const bool is_state = text_.FindState(name) != nullptr;
+    const bool is_gradient = absl::EndsWith(name, kGradientSuffix);
+    const bool may_write =
+        !extents_.contains(name) ||
+        (is_state && (&section == &text_.initial || &section == &text_.update)) ||
+        (is_gradient && name != Quantizer::kResultGradient && &section == &text_.gradient);
+    if (status.ok() && !may_write) {
+      status = text_.Error(line, absl::StrCat("writes \"", name,
+                                              "\", which stands for something "
+                                              "else; want another name"));
+    }
+  });
+  return status;
 }
 
 absl::Status FormulaOps::FillAttribute(const OpDesc& op, OpDesc::Attr* attr, int line) const {
@@ -132,6 +187,9 @@ absl::Status FormulaOps::FillAttribute(const OpDesc& op, OpDesc::Attr* attr, int
   const AttrSchema* const schema = FindOpSchema(op.type())->FindAttr(attr->name(), use_.era);
   const double value = NumberOf(name) + more;
   if (schema != nullptr && schema->type == INT) {
+    if (!(std::fabs(value) < 1e9)) {
+      return text_.Error(line, absl::StrCat(attr->name(), " is ", value, "; want an integer"));
+    }
     *attr = MakeIntAttr(attr->name(), static_cast<int32_t>(value));
   } else if (schema != nullptr && schema->type == FLOAT) {
     *attr = MakeFloatAttr(attr->name(), static_cast<float>(value));
@@ -219,26 +277,26 @@ std::vector<OpDesc> FormulaOps::WriteCount() const {
   if (is_known) return {FillConstant(kCount, count)};
   // What a run is fed decides it. An activation has one range, so that no axis is left out.
   std::vector<OpDesc> ops = {
-      OpBuilder("shape").Input("Input", Quantizer::kValue).Output("Out", "shape").Build()};
-  std::string extents = "shape";
+      OpBuilder("shape").Input("Input", Quantizer::kValue).Output("Out", "@count.shape").Build()};
+  std::string extents = "@count.shape";
   if (of_sample) {
     ops.push_back(OpBuilder("slice")
                       .Input("Input", extents)
-                      .Output("Out", "shape_of_sample")
+                      .Output("Out", "@count.of_sample")
                       .IntsAttr("axes", {0})
                       .IntsAttr("starts", {1})
                       .IntsAttr("ends", {INT32_MAX})
                       .Build());
-    extents = "shape_of_sample";
+    extents = "@count.of_sample";
   }
   ops.push_back(OpBuilder("cast")
                     .Input("X", extents)
-                    .Output("Out", "extents")
+                    .Output("Out", "@count.extents")
                     .IntAttr("in_dtype", VarType::INT32)
                     .IntAttr("out_dtype", VarType::FP32)
                     .Build());
   ops.push_back(OpBuilder("reduce_prod")
-                    .Input("X", "extents")
+                    .Input("X", "@count.extents")
                     .Output("Out", kCount)
                     .BoolAttr("reduce_all", true)
                     .Build());

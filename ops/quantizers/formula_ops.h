@@ -11,6 +11,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "ops/quantizer.h"
 #include "ops/quantizers/quantizer_text.h"
 
@@ -22,6 +23,7 @@ inline constexpr char kQuantizeAtRange[] = "fake_quantize_dequantize_at_range";
 // Names that stand for numbers of the spec and the value, read as [1] or, as "$largest", as an
 // attribute: the bits, the largest and the lowest code, and `count`, how many elements share a
 // range (of an activation, in one sample), which cannot be an attribute.
+absl::Span<const absl::string_view> NumbersOfSpec();
 bool IsNumberOfSpec(absl::string_view name);
 
 // The ops of a section, ready for a program but for the names:
@@ -49,6 +51,11 @@ class FormulaOps {
 
   absl::Status FillOne(OpDesc* op, int line);
   absl::Status FillAttribute(const OpDesc& op, OpDesc::Attr* attr, int line) const;
+  // Slots and attributes that the op's schema, or a formula, has.
+  absl::Status CheckForm(const OpDesc& op, int line) const;
+  // An output is a new name, or one that `section` is there to write.
+  absl::Status CheckOutputs(const OpDesc& op, const QuantizerText::Section& section,
+                            int line) const;
   absl::Status TakeExtents(OpDesc* op, int line);
   std::vector<OpDesc> WriteNumber(const std::string& name) const;
   std::vector<OpDesc> WriteCount() const;

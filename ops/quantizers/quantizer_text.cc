@@ -12,6 +12,7 @@
 #include "ops/quantizers/formula_ops.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/attributes.h"
+#include "proto/program/slots.h"
 #include "proto/text/program_text.h"
 #include "proto/text/sectioned_text.h"
 
@@ -35,8 +36,9 @@ class Declaration {
       return text_.Error(line_, absl::StrCat("want ", kNumber, "() -> (Out=NAME)",
                                              may_be_per_range ? ", or number_per_range" : ""));
     }
-    if (IsNumberOfSpec(name())) {
-      return Wrong("the name stands for a number of the spec; want another");
+    if (IsNumberOfSpec(name()) || name() == Quantizer::kValue || name() == Quantizer::kResult ||
+        name() == Quantizer::kLearningRate) {
+      return Wrong("the name stands for something else; want another");
     }
     for (const OpDesc::Attr& attr : op_.attrs()) {
       if (std::count(attributes.begin(), attributes.end(), attr.name()) == 1 &&
@@ -186,9 +188,25 @@ class TextReader {
       }
       quantize_line = text_.forward.lines[i];
     }
-    if (quantize_line != 0) return absl::OkStatus();
+    if (quantize_line != 0) return CheckQuantizeOp(text_.forward.ops.back(), quantize_line);
     return text_.Error(text_.line, absl::StrCat("no op of forward: quantizes; want one ",
                                                 kQuantizeAtRange, ", which says what is stored"));
+  }
+
+  // What it reads is what is stored, and what it writes is the result.
+  absl::Status CheckQuantizeOp(const OpDesc& last, int line) const {
+    const auto is_one = [](const auto& slots, absl::string_view slot) {
+      const OpDesc::Var* const found = FindSlot(slots, slot);
+      return found != nullptr && found->arguments_size() == 1;
+    };
+    const bool is_right = last.type() == kQuantizeAtRange && is_one(last.inputs(), "X") &&
+                          is_one(last.inputs(), "InScale") && last.inputs_size() == 2 &&
+                          is_one(last.outputs(), "Out") &&
+                          last.outputs(0).arguments(0) == Quantizer::kResult;
+    if (is_right) return absl::OkStatus();
+    return text_.Error(line, absl::StrCat("want ", kQuantizeAtRange,
+                                          "(X=..., InScale=...) -> (Out=", Quantizer::kResult,
+                                          ") as the last op of forward:"));
   }
 
   const TextItem& item_;

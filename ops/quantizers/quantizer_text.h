@@ -58,8 +58,8 @@ inline constexpr char kStopGradientAttr[] = "stop_gradient";
 const OpDesc& QuantizeOpOf(const QuantizerText& text);
 
 // Reads a file of quantizers. What a formula computes is not checked. Errors (kInvalidArgument),
-// with file and line: the grammar; a name that is given twice or reserved; no state to train and no
-// forward section; no op of the forward section quantizes, or several do.
+// with file and line: the grammar; a name that is given twice or reserved; the last op of the
+// forward section, and no other, has to quantize.
 absl::StatusOr<std::vector<QuantizerText>> ParseQuantizerTexts(absl::string_view text,
                                                                absl::string_view file_name);
 

@@ -109,6 +109,7 @@ class TextQuantizer final : public Quantizer {
   absl::string_view doc() const override { return doc_; }
   QuantSpec::Granularity granularity() const override { return granularity_; }
   bool is_dynamic() const override { return false; }
+  bool has_own_gradient() const override { return true; }
   // The axes that the frozen program's ops can have.
   absl::Span<const int> axes(Era) const override {
     static constexpr int kAxes[] = {0, 1};
@@ -178,7 +179,8 @@ class TextQuantizer final : public Quantizer {
   absl::Status Check(const QuantizerUse& use) const {
     RETURN_IF_ERROR(FillForward(use).status());
     RETURN_IF_ERROR(FormulaOps(*text_, use).Fill(text_->initial).status());
-    RETURN_IF_ERROR(FormulaOps(*text_, use).Fill(text_->update).status());
+    ASSIGN_OR_RETURN(const Ops update, FormulaOps(*text_, use).Fill(text_->update));
+    RETURN_IF_ERROR(CheckUpdates(update));
     return DeriveGradient(use).status();
   }
 
@@ -269,6 +271,10 @@ class TextQuantizer final : public Quantizer {
     for (const QuantizerText::State& state : text_->states) {
       if (!state.is_trained) formula.constants.push_back(state.name);
     }
+    for (const absl::string_view number : NumbersOfSpec()) formula.constants.emplace_back(number);
+    for (const QuantizerParameter& setting : text_->settings) {
+      formula.constants.push_back(setting.name);
+    }
     absl::StatusOr<Ops> ops = GradientOpsOf(formula, era);
     if (!ops.ok()) {
       return text_->Error(text_->line,
@@ -280,6 +286,19 @@ class TextQuantizer final : public Quantizer {
       if (found != rounding.end()) op = found->second;
     }
     return ops;
+  }
+
+  // Without an update section, what is trained is updated by gradient descent.
+  absl::Status CheckUpdates(const Ops& update) const {
+    for (const QuantizerText::State& state : text_->states) {
+      if (!state.is_trained || update.empty() || !OpsThatWrite(update, {state.name}).empty()) {
+        continue;
+      }
+      return text_->Error(
+          text_->update.lines.front(),
+          absl::StrCat("update: does not write ", state.name, ", which is trained"));
+    }
+    return absl::OkStatus();
   }
 
   absl::Status CheckGradients(const Ops& ops) const {
@@ -379,6 +398,8 @@ absl::StatusOr<std::vector<std::unique_ptr<Quantizer>>> ReadQuantizers(
     const QuantSpec spec = SpecToCheck(*quantizer);
     for (const Era era : {Era::kFluid, Era::kPaddle2}) {
       RETURN_IF_ERROR(quantizer->Check({spec, SlotRole::WEIGHT, Dims{4, 3}, era}));
+      if (spec.granularity() == QuantSpec::PER_CHANNEL) continue;
+      RETURN_IF_ERROR(quantizer->Check({spec, SlotRole::ACTIVATION, std::nullopt, era}));
     }
     quantizers.push_back(std::move(quantizer));
   }

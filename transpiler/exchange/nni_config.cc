@@ -15,6 +15,9 @@
 namespace fixpoint {
 namespace {
 
+// An exclusion repeats the rules of the entries before it: each may double them.
+constexpr int kMostRules = 100000;
+
 bool IsGlob(absl::string_view name) { return name.find_first_of("*?") != absl::string_view::npos; }
 
 // The spec that an entry has for an input of a type; nothing for addends, which stay float.
@@ -105,6 +108,11 @@ class RuleWriter {
   // Of layers that the entry excludes, those that earlier entries fit are as these say.
   absl::Status TakeBack(const std::string& layer, int before, const NniEntry& entry) {
     for (const std::string& type : entry.op_types) {
+      if (config_.rules_size() > kMostRules) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(label_, ": the list stands for more than ", kMostRules,
+                         " rules; want fewer exclusions of what earlier entries fit"));
+      }
       Add(type, layer).set_skip(true);
       for (int i = first_; i < before; ++i) {
         QuantRule rule = config_.rules(i);

@@ -41,11 +41,21 @@ absl::flat_hash_set<std::string> TypesOf(absl::Span<const Pattern* const> patter
 }
 
 // One walk through all ops for each pattern.
+absl::Status GoesOn(const absl::flat_hash_set<std::string>& applied, absl::string_view how_long) {
+  std::vector<std::string> names(applied.begin(), applied.end());
+  std::sort(names.begin(), names.end());
+  return absl::FailedPreconditionError(
+      absl::StrCat("patterns ", absl::StrJoin(names, ", "), " still match ", how_long,
+                   "; leave out one that makes what another, or itself, matches"));
+}
+
 class Round {
  public:
-  Round(absl::Span<const Pattern* const> patterns, Program* program, RewriteReport* report,
-        bool explain)
+  // `most_ops`: how many ops the program may have.
+  Round(absl::Span<const Pattern* const> patterns, Program* program, int64_t most_ops,
+        RewriteReport* report, bool explain)
       : program_(*program),
+        most_ops_(most_ops),
         era_(EraOf(*program)),
         patterns_(patterns),
         links_(*program, TypesOf(patterns)),
@@ -53,7 +63,10 @@ class Round {
         report_(*report),
         explain_(explain) {
     for (const Pattern* pattern : patterns) by_root_.try_emplace(pattern->root().type);
-    for (const Op& op : program->ops()) Note(op);
+    for (const Op& op : program->ops()) {
+      Note(op);
+      ++op_count_;
+    }
   }
 
   absl::Status Run() {
@@ -62,6 +75,10 @@ class Round {
       std::vector<const Op*>& ops = by_root_.at(pattern->root().type);
       for (size_t i = 0; i < ops.size(); ++i) {
         if (!ops[i]->removed()) RETURN_IF_ERROR(TryAt(*ops[i], *pattern));
+        if (op_count_ > most_ops_) {
+          return GoesOn(applied_, absl::StrCat("after the program has grown to ", kMostGrowth,
+                                               " times its size"));
+        }
       }
     }
     return absl::OkStatus();
@@ -162,6 +179,7 @@ class Round {
       const Op& inserted = rewriter.InsertBefore(match.last_op(), op);
       inserted_.insert(&inserted);
       Note(inserted);
+      ++op_count_;
     }
     for (const OpDesc& op : derived.ops) rewriter.InsertBefore(*gradients.first, op);
     // The last ones first: dropping one takes the handle of the last.
@@ -202,6 +220,8 @@ class Round {
   }
 
   Program& program_;
+  const int64_t most_ops_;
+  int64_t op_count_ = 0;  // with those that were removed
   const Era era_;
   const absl::Span<const Pattern* const> patterns_;
   const GradientLinks links_;
@@ -214,14 +234,6 @@ class Round {
   absl::flat_hash_set<std::string> applied_;
 };
 
-absl::Status GoesOn(const absl::flat_hash_set<std::string>& applied, absl::string_view how_long) {
-  std::vector<std::string> names(applied.begin(), applied.end());
-  std::sort(names.begin(), names.end());
-  return absl::FailedPreconditionError(
-      absl::StrCat("patterns ", absl::StrJoin(names, ", "), " still match ", how_long,
-                   "; leave out one that makes what another, or itself, matches"));
-}
-
 }  // namespace
 
 absl::StatusOr<RewriteReport> ApplyPatterns(absl::Span<const Pattern* const> patterns, bool explain,
@@ -230,13 +242,9 @@ absl::StatusOr<RewriteReport> ApplyPatterns(absl::Span<const Pattern* const> pat
   const int64_t most_ops = static_cast<int64_t>(CountOps(*program)) * kMostGrowth;
   for (int round = 0; round < kMostRewriteRounds; ++round) {
     report.near_matches.clear();
-    Round one(patterns, program, &report, explain);
+    Round one(patterns, program, most_ops, &report, explain);
     RETURN_IF_ERROR(one.Run());
     if (one.applied().empty()) return report;
-    if (CountOps(*program) > most_ops) {
-      return GoesOn(one.applied(), absl::StrCat("after the program has grown to ", kMostGrowth,
-                                                " times its size"));
-    }
     if (round + 1 == kMostRewriteRounds) {
       return GoesOn(one.applied(), absl::StrCat("after ", kMostRewriteRounds, " rounds"));
     }

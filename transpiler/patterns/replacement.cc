@@ -171,10 +171,10 @@ class Writer {
   }
 
   void Declare(const std::string& name, const InferredOutput& type) {
-    const VarType::TensorDesc* const like =
-        match_.last_op().outputs()[0]->variable() == nullptr
-            ? nullptr
-            : match_.last_op().outputs()[0]->variable()->tensor();
+    const auto outputs = match_.last_op().outputs();
+    const VarType::TensorDesc* const like = outputs.empty() || outputs[0]->variable() == nullptr
+                                                ? nullptr
+                                                : outputs[0]->variable()->tensor();
     const DataType dtype = type.dtype.value_or(like == nullptr ? VarType::FP32 : like->data_type());
     replacement_.made.push_back(
         MakeTensorVar(name, dtype, type.dims ? DimsView(*type.dims) : DimsView()));

@@ -29,7 +29,8 @@ struct Site {
   // The slots of its quantize op that read a scale to be trained.
   std::vector<std::string> trained_inputs;
 
-  bool trains_scale() const { return !trained_inputs.empty(); }
+  // Whether its quantizer gives the gradient of the value, and of what it trains.
+  bool has_own_gradient = false;
 };
 
 // The decision about an op that has a quantizable slot.

@@ -314,7 +314,8 @@ bool Planner::PlanSlots(const Op& op, const OpSchema& schema, const Target::Quan
 }
 
 std::optional<std::string> Planner::WhyNotTrained(const Argument& argument, const QuantSpec& spec) {
-  if (plan_.is_inference || TrainedInputs(quantizers_, spec, EraOf(target_)).empty()) {
+  const Quantizer* const quantizer = quantizers_.Find(spec.quantizer());
+  if (plan_.is_inference || quantizer == nullptr || !quantizer->has_own_gradient()) {
     return std::nullopt;
   }
   if (!scale_training_.has_value()) scale_training_.emplace(program_);

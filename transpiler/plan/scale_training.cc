@@ -133,21 +133,22 @@ absl::flat_hash_map<const Op*, std::vector<const Op*>> GradientsByForwardOp(cons
 
 void FindTrainedScales(const QuantizerTable& quantizers, Era era, Plan* plan) {
   for (Site& site : plan->sites) {
-    site.trained_inputs = plan->is_inference || site.observe || site.role == SlotRole::BIAS
-                              ? std::vector<std::string>()
-                              : TrainedInputs(quantizers, site.spec, era);
+    if (plan->is_inference || site.observe || site.role == SlotRole::BIAS) continue;
+    const Quantizer* const quantizer = quantizers.Find(site.spec.quantizer());
+    site.has_own_gradient = quantizer != nullptr && quantizer->has_own_gradient();
+    site.trained_inputs = TrainedInputs(quantizers, site.spec, era);
   }
 }
 
 absl::Status CheckTrainedScales(const Program& program, const Plan& plan) {
   if (std::none_of(plan.sites.begin(), plan.sites.end(),
-                   [](const Site& site) { return site.trains_scale(); })) {
+                   [](const Site& site) { return site.has_own_gradient; })) {
     return absl::OkStatus();
   }
   ScaleTraining training(program);
   auto gradients = GradientsByForwardOp(plan);
   for (const Site& site : plan.sites) {
-    if (!site.trains_scale()) continue;
+    if (!site.has_own_gradient) continue;
     const auto wrong = [&site](const auto&... parts) {
       return absl::FailedPreconditionError(
           absl::StrCat("\"", site.value->variable().name(), "\": quantizer ", site.spec.quantizer(),

@@ -59,7 +59,7 @@ const Op* FusedQuantizeOp(const Value& read);
 // The gradient ops of each forward op that a plan rewires.
 absl::flat_hash_map<const Op*, std::vector<const Op*>> GradientsByForwardOp(const Plan& plan);
 
-// Sets the trained_inputs of a plan's sites.
+// Sets has_own_gradient and the trained_inputs of a plan's sites.
 void FindTrainedScales(const QuantizerTable& quantizers, Era era, Plan* plan);
 
 // Error (kFailedPrecondition): a site of the plan trains its scale, and cannot.

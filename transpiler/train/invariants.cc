@@ -39,7 +39,6 @@ const std::string* NameIn(const google::protobuf::RepeatedPtrField<OpDesc::Var>&
 // read.
 bool IsOptimizer(const Op& op) { return (op.role() & kOptimize) != 0 && op.sub_blocks().empty(); }
 
-// Whether an attribute is one that a rewrite sets on the ops that it changes.
 bool IsOptimized(const Variable& variable) {
   const auto arguments = variable.arguments();
   return std::any_of(arguments.begin(), arguments.end(), [](const Argument* argument) {
@@ -47,6 +46,7 @@ bool IsOptimized(const Variable& variable) {
   });
 }
 
+// Whether an attribute is one that a rewrite sets on the ops that it changes.
 bool IsMark(absl::string_view attr) {
   return attr == kRewiredAttr || attr == "quantization_type" || attr == "activation_bits" ||
          attr == "with_quant_attr";
@@ -374,12 +374,12 @@ void Check::ScaleIsUpdated(const Op& quantize, absl::string_view slot) {
 
 void Check::TrainedScalesAreUpdated() {
   if (std::none_of(plan_.sites.begin(), plan_.sites.end(),
-                   [](const Site& site) { return site.trains_scale(); })) {
+                   [](const Site& site) { return site.has_own_gradient; })) {
     return;
   }
   auto gradients = GradientsByForwardOp(plan_);
   for (const Site& site : plan_.sites) {
-    if (!site.trains_scale()) continue;
+    if (!site.has_own_gradient) continue;
     for (const Argument* reader : site.readers) {
       for (const GradientOutput& output :
            ScaleTraining::GradientOutputs(*reader, gradients[&reader->op()], EraOf(program_))) {

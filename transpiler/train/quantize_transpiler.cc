@@ -154,7 +154,7 @@ bool Establishes(const Pipeline& pipeline, const std::string& fact) {
 absl::Status CheckScalesAreTrained(const Pipeline& pipeline, const Plan& plan) {
   if (Establishes(pipeline, "scales_trained")) return absl::OkStatus();
   for (const Site& site : plan.sites) {
-    if (!site.trains_scale()) continue;
+    if (!site.has_own_gradient) continue;
     return absl::InvalidArgumentError(
         absl::StrCat("pipeline: quantizer ", site.spec.quantizer(), " trains the scale of \"",
                      site.value->variable().name(), "\", and no pass of ", pipeline.ToText(),

@@ -189,7 +189,7 @@ absl::Status QuantizerWriter::AddState(Writing& writing, OpBuilder& quantize) {
   }
   // The pass that trains a scale also ends its training.
   if (schedule_.has_freeze_scales_from_step() && writing.recipe->has_is_test && !writing.is_test &&
-      !writing.site->trains_scale()) {
+      !writing.site->has_own_gradient) {
     ASSIGN_OR_RETURN(const std::string counter, StepCounter());
     quantize.Input(kStepSlot, counter)
         .Attr(MakeLongAttr(kTestFromStepAttr, schedule_.freeze_scales_from_step()));
@@ -239,7 +239,14 @@ absl::Status QuantizerWriter::WriteOps(Writing& writing, std::vector<OpDesc> ops
 absl::Status QuantizerWriter::WriteInitialValues(Writing& writing) {
   const Site& site = *writing.site;
   std::vector<OpDesc> ops = writing.quantizer->InitialOps(UseOf(site, EraOf(context_.target)));
-  if (ops.empty() || site.range.has_value() || context_.plan.is_inference) return absl::OkStatus();
+  // A range that is known is the value of the state that holds it; where ops compute the range from
+  // other states, only the first tensor tells these.
+  const auto& states = writing.recipe->state;
+  const bool holds_range =
+      std::any_of(states.begin(), states.end(), [](const auto& state) { return state.is_scale; });
+  if (ops.empty() || (site.range.has_value() && holds_range) || context_.plan.is_inference) {
+    return absl::OkStatus();
+  }
   absl::flat_hash_map<std::string, std::string> names;
   RETURN_IF_ERROR(WriteOps(writing, std::move(ops), kLearningRate, &names));
   const int64_t first_step = std::max<int64_t>(1, schedule_.quantize_from_step());
@@ -260,6 +267,13 @@ absl::Status QuantizerWriter::WriteFormula(Writing& writing, const QuantizerForw
                                            OpBuilder& quantize) {
   RETURN_IF_ERROR(WriteInitialValues(writing));
   const Site& site = *writing.site;
+  for (const QuantizerState& state : writing.recipe->state) {
+    if (!context_.plan.is_inference || !state.is_trained || state.is_scale) continue;
+    return absl::FailedPreconditionError(absl::StrCat(
+        "\"", site.value->variable().name(), "\": quantizer ", site.spec.quantizer(),
+        " computes its range from what training finds, and the program has no backward op; want a "
+        "quantizer with a range that a profile gives"));
+  }
   for (const QuantizerState& state : writing.recipe->state) {
     if (!state.training_only) {
       RETURN_IF_ERROR(state_.Add(site, *writing.quantizer, state).status());

@@ -217,6 +217,8 @@ class ScaleTrainer {
   absl::Status WriteUpdate(const Site& site, const Quantizer& quantizer, const StateNames& states,
                            const std::vector<std::vector<std::string>>& parts,
                            const Op& last_gradient) {
+    std::vector<OpDesc> ops = quantizer.UpdateOps(UseOf(site, era_));
+    if (ops.empty()) return absl::OkStatus();
     const Block& block = program_.block(0);
     OpTemplates templates(program_, &rewriter_, block, era_, site.value->variable().name());
     ASSIGN_OR_RETURN(const std::string rate, LearningRate());
@@ -230,8 +232,8 @@ class ScaleTrainer {
       templates.Bind(Quantizer::GradientOf(*state), gradient);
       updated.insert(updated.end(), {name, gradient});
     }
-    ASSIGN_OR_RETURN(last_update_, Write(templates, quantizer.UpdateOps(UseOf(site, era_)),
-                                         kOptimize, updated, *last_update_));
+    ASSIGN_OR_RETURN(last_update_,
+                     Write(templates, std::move(ops), kOptimize, updated, *last_update_));
     return absl::OkStatus();
   }
 
@@ -326,7 +328,7 @@ class TrainScales final : public StagePass<TrainContext> {
   absl::Status RunIn(Program& program, TrainContext& context) const override {
     std::optional<ScaleTrainer> trainer;
     for (const Site& site : context.plan.sites) {
-      if (!site.trains_scale()) continue;
+      if (!site.has_own_gradient) continue;
       if (!trainer.has_value()) trainer.emplace(&program, &context, name());
       RETURN_IF_ERROR(trainer->Train(site));
     }

@@ -63,7 +63,7 @@ class RangeFinder {
     range.value = site.input->value();
     range.op = site.quantize;
     range.is_weight = weights_.IsWeight(*range.value);
-    if (site.quantizer != nullptr) range.quantizer = std::string(site.quantizer->name());
+    range.quantizer = site.quantizer_name;
     range.codes = site.codes;
     range.is_affine = site.is_affine;
     range.axis = site.axis;

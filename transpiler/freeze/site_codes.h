@@ -6,6 +6,7 @@
 #include "absl/status/statusor.h"
 #include "ops/era.h"
 #include "ops/quantizer_table.h"
+#include "runtime/scope.h"
 #include "runtime/tensor.h"
 #include "transpiler/freeze/weight_codes.h"
 #include "transpiler/pipeline/edited_parameters.h"
@@ -20,6 +21,12 @@ namespace fixpoint {
 absl::StatusOr<WeightCodesOptions> CodesOptionsOf(const QuantizationSite& site,
                                                   const EditedParameters& trained,
                                                   const QuantizerTable& quantizers, Era era);
+inline absl::StatusOr<WeightCodesOptions> CodesOptionsOf(const QuantizationSite& site,
+                                                         const Scope& trained,
+                                                         const QuantizerTable& quantizers,
+                                                         Era era) {
+  return CodesOptionsOf(site, EditedParameters(&trained), quantizers, era);
+}
 
 // The codes of a weight. Errors: those of MakeWeightCodes and its siblings.
 absl::StatusOr<WeightCodes> MakeSiteCodes(const QuantizationSite& site, const Tensor& weight,

@@ -72,11 +72,7 @@ class NegativeValues {
 // The spec of a quantizer whose ops are all that is known.
 QuantSpec SpecOf(const QuantizationSite& site) {
   QuantSpec spec;
-  if (const OpDesc::Attr* const named = site.quantize->FindAttr(kQuantizerAttr); named != nullptr) {
-    spec.set_quantizer(named->s());
-  } else if (site.quantizer != nullptr) {
-    spec.set_quantizer(std::string(site.quantizer->name()));
-  }
+  if (!site.quantizer_name.empty()) spec.set_quantizer(site.quantizer_name);
   spec.set_bits(site.codes.bits);
   spec.set_signedness(site.codes.is_unsigned ? QuantSpec::UNSIGNED : QuantSpec::SIGNED);
   spec.set_scheme(site.is_affine ? QuantSpec::AFFINE : QuantSpec::SYMMETRIC);

@@ -60,6 +60,8 @@ class SiteFinder {
       const Quantizer& quantizer = *match.quantizer;
       ASSIGN_OR_RETURN(site.axis, Named(op, ReadChannelAxis(op.desc(), era_)));
       site.quantizer = &quantizer;
+      const OpDesc::Attr* const named = op.FindAttr(kQuantizerAttr);
+      site.quantizer_name = named == nullptr ? std::string(quantizer.name()) : named->s();
       site.is_dynamic = quantizer.is_dynamic();
       if (site.is_dynamic) quantizer.ReadParameters(op.desc(), &site.parameters);
       site.is_affine = quantizer.scheme() == QuantSpec::AFFINE;

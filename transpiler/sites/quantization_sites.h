@@ -24,6 +24,8 @@ struct QuantizationSite {
   std::vector<const Op*> dequantize;  // the readers of the codes; none if fused
 
   const Quantizer* quantizer = nullptr;  // null: quantize_linear
+  // Of the quantizer that wrote the op, though the table may not have it; "" for quantize_linear.
+  std::string quantizer_name;
   QuantSpec parameters;                  // only the parameters, and only for a dynamic one
 
   CodeRange codes;                  // its bits are the bit_length

@@ -173,8 +173,8 @@ class Rounder {
     const Tensor& weight =
         std::get<Tensor>(*networks_.simulated_parameters->FindOrNull(layer.weight->name()));
     ASSIGN_OR_RETURN(const WeightCodesOptions codes_options,
-                     CodesOptionsOf(layer.site, EditedParameters(networks_.simulated_parameters),
-                                    quantizers_, EraOf(networks_.simulated)));
+                     CodesOptionsOf(layer.site, *networks_.simulated_parameters, quantizers_,
+                                    EraOf(networks_.simulated)));
     ASSIGN_OR_RETURN(const WeightCodes nearest, MakeSiteCodes(layer.site, weight, codes_options));
     if (nearest.zero_points) return std::string("its codes have a zero point");
     std::vector<std::unique_ptr<LayerNet>> nets;

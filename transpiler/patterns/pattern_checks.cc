@@ -71,7 +71,20 @@ class OpCheck {
     for (const PatternAttribute& attribute : op_.attributes) {
       RETURN_IF_ERROR(CheckAttribute(*schema, attribute));
     }
-    return is_after_ ? CheckGivenAttributes(*schema) : absl::OkStatus();
+    return absl::OkStatus();
+  }
+
+  // Every attribute that has no default is given.
+  absl::Status CheckGivenAttributes() const {
+    for (const AttrSchema& attr : FindOpSchema(op_.type)->attrs()) {
+      if (attr.default_value != nullptr || attr.eras != Eras::kAll) continue;
+      if (std::none_of(op_.attributes.begin(), op_.attributes.end(),
+                       [&attr](const PatternAttribute& one) { return one.name == attr.name; })) {
+        return Error(op_.type, " has no attribute ", attr.name,
+                     " here, which has no default; give it");
+      }
+    }
+    return absl::OkStatus();
   }
 
  private:
@@ -120,19 +133,6 @@ class OpCheck {
     if (attribute.variable >= 0 || given == known->type) return absl::OkStatus();
     return Error("attribute ", attribute.name, " of ", op_.type, " is of type ",
                  AttrTypeName(known->type), "; got ", AttrTypeName(given));
-  }
-
-  absl::Status CheckGivenAttributes(const OpSchema& schema) const {
-    for (const AttrSchema& attr : schema.attrs()) {
-      if (attr.default_value != nullptr || attr.eras != Eras::kAll) continue;
-      if (std::none_of(op_.attributes.begin(), op_.attributes.end(),
-                       [&attr](const PatternAttribute& one) { return one.name == attr.name; })) {
-        return Error(op_.type, " has no attribute ", attr.name,
-                     " here, which has no default; "
-                     "give it");
-      }
-    }
-    return absl::OkStatus();
   }
 
   const PatternOp& op_;
@@ -197,6 +197,16 @@ Types TypesOf(const Pattern& pattern, absl::Span<const PatternOp> ops) {
 
 absl::Status CheckPatternOp(const PatternOp& op, bool is_after, absl::string_view place) {
   return OpCheck(op, is_after, place).Check();
+}
+
+absl::Status CheckGivenAttributes(const Pattern& pattern, const PatternOp& after,
+                                  absl::string_view place) {
+  const auto count = [&after](const std::vector<PatternOp>& ops) {
+    return std::count_if(ops.begin(), ops.end(),
+                         [&after](const PatternOp& op) { return op.type == after.type; });
+  };
+  const bool is_copied = count(pattern.after) < count(pattern.before);
+  return is_copied ? absl::OkStatus() : OpCheck(after, true, place).CheckGivenAttributes();
 }
 
 AttrType TypeOfAttribute(absl::string_view op_type, absl::string_view attribute) {

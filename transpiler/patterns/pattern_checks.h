@@ -14,6 +14,10 @@ namespace fixpoint {
 // (kInvalidArgument): `place`, what is wrong, and what would be right. REQUIRES: values of slots
 // are positions in the pattern.
 absl::Status CheckPatternOp(const PatternOp& op, bool is_after, absl::string_view place);
+// Error as above: an op that comes next in the pattern's `after` leaves out an attribute that has
+// no default, and `before` has no op of its type and number, from which it would be copied.
+absl::Status CheckGivenAttributes(const Pattern& pattern, const PatternOp& after,
+                                  absl::string_view place);
 
 // The type of an attribute of an op. REQUIRES: CheckPatternOp finds nothing wrong with the op.
 AttrType TypeOfAttribute(absl::string_view op_type, absl::string_view attribute);

@@ -86,6 +86,7 @@ class Reader {
       RETURN_IF_ERROR(ReadSlots(desc.outputs(), op.line, write, &op.outputs));
       RETURN_IF_ERROR(ReadAttributes(desc, is_after, &op));
       RETURN_IF_ERROR(CheckPatternOp(op, is_after, Place(op.line)));
+      if (is_after) RETURN_IF_ERROR(CheckGivenAttributes(pattern_, op, Place(op.line)));
       RETURN_IF_ERROR(NoteVariableTypes(op));
       (is_after ? pattern_.after : pattern_.before).push_back(std::move(op));
     }

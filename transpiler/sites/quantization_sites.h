@@ -26,7 +26,7 @@ struct QuantizationSite {
   const Quantizer* quantizer = nullptr;  // null: quantize_linear
   // Of the quantizer that wrote the op, though the table may not have it; "" for quantize_linear.
   std::string quantizer_name;
-  QuantSpec parameters;                  // only the parameters, and only for a dynamic one
+  QuantSpec parameters;  // only the parameters, and only for a dynamic one
 
   CodeRange codes;                  // its bits are the bit_length
   int axis = -1;                    // the channel axis, or -1: one scale for the whole tensor

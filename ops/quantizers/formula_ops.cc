@@ -219,7 +219,7 @@ absl::Status FormulaOps::TakeExtents(OpDesc* op, int line) {
       FindAttr(*op, "reduce_all") == nullptr) {
     largest = Extent::kRanges;
     if (per_channel()) {
-      const int rank = static_cast<int>(use_.dims.value_or(Dims()).size());
+      const int rank = use_.dims ? static_cast<int>(use_.dims->size()) : 0;
       std::vector<int32_t> others;
       for (int axis = 0; axis < rank; ++axis) {
         if (axis != use_.spec.axis()) others.push_back(axis);

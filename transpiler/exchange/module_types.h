@@ -23,7 +23,7 @@ const std::vector<ModuleType>& ModuleTypes();
 // not in the map.
 std::vector<std::string> OpTypesOfModule(absl::string_view name);
 
-// Those of all module types, each once.
+// The op types of all module types, each once.
 std::vector<std::string> OpTypesOfAllModules();
 
 }  // namespace fixpoint

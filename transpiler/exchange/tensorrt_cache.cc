@@ -22,7 +22,7 @@ namespace fixpoint {
 namespace {
 
 constexpr absl::string_view kPrefix = "TRT-";
-// That of TensorRT 8.6, for the calibrator that its own samples use. Readers compare the line with
+// What TensorRT 8.6 writes with the calibrator of its own samples. Readers compare the line with
 // what they expect, so that other versions want it edited.
 constexpr absl::string_view kFirstLine = "TRT-8601-EntropyCalibration2";
 constexpr absl::string_view kCalibrators[] = {"EntropyCalibration", "EntropyCalibration2",

@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 
 #include "absl/container/inlined_vector.h"
 #include "absl/status/statusor.h"
 #include "ops/dims.h"
+#include "runtime/kernels/element_loop.h"
 #include "runtime/kernels/lane_sums.h"
 #include "runtime/kernels/parallel_for.h"
 
@@ -71,6 +73,33 @@ class BroadcastLoops {
   int64_t x_size() const { return x_size_; }
   int64_t y_size() const { return y_size_; }
   int64_t out_size() const { return out_size_; }
+
+  // How the tensor that Place names repeats in the result; nothing: in no such way.
+  template <typename Place>
+  std::optional<Repetition> RepetitionOf(Place) const {
+    Repetition repetition;
+    size_t i = levels_.size();
+    for (; i > 0 && Place::Stride(levels_[i - 1]) == 0; --i) {
+      repetition.inner *= levels_[i - 1].size;
+    }
+    for (; i > 0 && Place::Stride(levels_[i - 1]) != 0; --i) {
+      repetition.count *= levels_[i - 1].size;
+    }
+    for (; i > 0; --i) {
+      if (Place::Stride(levels_[i - 1]) != 0) return std::nullopt;
+    }
+    return repetition;
+  }
+
+  // How FoldInto combines terms into that tensor; nothing: not as any Folding does, or it is as
+  // large as the result.
+  template <typename Place>
+  std::optional<Folding> FoldingOf(Place place, Folding::How how, double factor = 1) const {
+    const std::optional<Repetition> repetition = RepetitionOf(place);
+    if (!repetition || repetition->inner == 1) return std::nullopt;
+    if (repetition->count * repetition->inner != out_size_) return std::nullopt;
+    return Folding{how, repetition->count, factor};
+  }
 
   // Calls f(line, begin) with each line of the result, or with parts of it, as ParallelFor.
   template <typename F>

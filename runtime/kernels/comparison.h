@@ -3,10 +3,13 @@
 #ifndef FIXPOINT_RUNTIME_KERNELS_COMPARISON_H_
 #define FIXPOINT_RUNTIME_KERNELS_COMPARISON_H_
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "runtime/kernels/element_loop.h"
 #include "runtime/kernels/elementwise.h"
 
 namespace fixpoint::kernels {
@@ -39,6 +42,14 @@ class Comparison {
   template <typename T>
   void Run(absl::Span<const T> x, absl::Span<const T> y, absl::Span<bool> out) const;
 
+  // How x and y repeat in the result; nothing: in no such way.
+  std::optional<Repetition> x_repetition() const;
+  std::optional<Repetition> y_repetition() const;
+  // Run on a block of the result (element_loop.h): x and y are those of its elements, or one that
+  // repeats. For any number of threads at once. T is float or bool.
+  template <typename T>
+  void RunBlock(absl::Span<const T> x, absl::Span<const T> y, absl::Span<bool> out) const;
+
  private:
   struct Broadcasting;
 
@@ -47,6 +58,12 @@ class Comparison {
   const Relation relation_;
   const std::unique_ptr<Broadcasting> broadcasting_;
 };
+
+// out is x where the condition holds, and y elsewhere. T is uint8_t, int32_t or int64_t, of the
+// size of the elements. out may be x or y. REQUIRES: the spans have one size.
+template <typename T>
+void Select(absl::Span<const bool> condition, absl::Span<const T> x, absl::Span<const T> y,
+            absl::Span<T> out);
 
 }  // namespace fixpoint::kernels
 

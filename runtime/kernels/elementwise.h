@@ -5,11 +5,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "ops/dims.h"
+#include "runtime/kernels/element_loop.h"
 
 namespace fixpoint::kernels {
 
@@ -44,6 +46,23 @@ class Elementwise {
   virtual void Backward(absl::Span<const float> x, absl::Span<const float> y,
                         absl::Span<const float> dout, absl::Span<float> dx,
                         absl::Span<float> dy) = 0;
+
+  // How x and y repeat in the result; nothing: in no such way.
+  virtual std::optional<Repetition> x_repetition() const = 0;
+  virtual std::optional<Repetition> y_repetition() const = 0;
+  // How the terms of dx and dy are summed; nothing: not as any Folding does, or there is one for
+  // each element.
+  virtual std::optional<Folding> dx_folding() const = 0;
+  virtual std::optional<Folding> dy_folding() const = 0;
+  // Run and Backward on a block of the result (element_loop.h): x and y are those of its elements,
+  // or one that repeats; dx and dy are the terms of all its elements. For any number of threads at
+  // once.
+  virtual void RunBlock(absl::Span<const float> x, absl::Span<const float> y,
+                        absl::Span<float> out) const = 0;
+  virtual void TermsOfX(absl::Span<const float> x, absl::Span<const float> y,
+                        absl::Span<const float> dout, absl::Span<float> dx) const = 0;
+  virtual void TermsOfY(absl::Span<const float> x, absl::Span<const float> y,
+                        absl::Span<const float> dout, absl::Span<float> dy) const = 0;
 
   // As LoopsName says (vectorised.h).
   virtual std::string implementation() const = 0;

@@ -28,29 +28,43 @@ struct LaneMin {
   static double Combine(double a, double b) { return (b != b) | (b < a) ? b : a; }
 };
 
-// The terms term(i) for i in [0, size), floats or doubles, combined. For loops of vectorised.h. A
-// term must not compute inside a conditional expression: for AVX2, gcc 12 turns `c ? 0.0f : a * b`
-// into a * b, whatever c is.
+inline constexpr int kFoldLanes = 16;
+
+// Combines the terms term(i) for i in [0, size), floats or doubles, into kFoldLanes lanes that
+// begin as How::kNothing. For loops of vectorised.h. Terms may come in several parts, of which all
+// but the last are of a multiple of kFoldLanes. A term must not compute inside a conditional
+// expression: for AVX2, gcc 12 turns `c ? 0.0f : a * b` into a * b, whatever c is.
 template <typename How, typename Term>
-double LaneFold(int64_t size, Term term) {
-  constexpr int kLanes = 16;
-  double lanes[kLanes];
-  for (double& lane : lanes) lane = How::kNothing;
+void FoldIntoLanes(int64_t size, Term term, double* lanes) {
   int64_t i = 0;
-  for (; i + kLanes <= size; i += kLanes) {
-    for (int lane = 0; lane < kLanes; ++lane) {
+  for (; i + kFoldLanes <= size; i += kFoldLanes) {
+    for (int lane = 0; lane < kFoldLanes; ++lane) {
       lanes[lane] = How::Combine(lanes[lane], static_cast<double>(term(i + lane)));
     }
   }
   for (; i < size; ++i) {
-    lanes[i % kLanes] = How::Combine(lanes[i % kLanes], static_cast<double>(term(i)));
+    lanes[i % kFoldLanes] = How::Combine(lanes[i % kFoldLanes], static_cast<double>(term(i)));
   }
-  for (int width = kLanes / 2; width > 0; width /= 2) {
+}
+
+// The lanes combined, in place of the first.
+template <typename How>
+double CombineLanes(double* lanes) {
+  for (int width = kFoldLanes / 2; width > 0; width /= 2) {
     for (int lane = 0; lane < width; ++lane) {
       lanes[lane] = How::Combine(lanes[lane], lanes[lane + width]);
     }
   }
   return lanes[0];
+}
+
+// All terms, combined.
+template <typename How, typename Term>
+double LaneFold(int64_t size, Term term) {
+  double own[kFoldLanes];
+  for (double& lane : own) lane = How::kNothing;
+  FoldIntoLanes<How>(size, term, own);
+  return CombineLanes<How>(own);
 }
 
 template <typename Term>

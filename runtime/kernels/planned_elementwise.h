@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -72,9 +73,68 @@ class PlannedElementwise final : public Elementwise {
     }
   }
 
+  std::optional<Repetition> x_repetition() const override {
+    return loops_.RepetitionOf(PlaceInX());
+  }
+  std::optional<Repetition> y_repetition() const override {
+    return loops_.RepetitionOf(PlaceInY());
+  }
+  std::optional<Folding> dx_folding() const override {
+    return loops_.FoldingOf(PlaceInX(), Folding::How::kAdd);
+  }
+  std::optional<Folding> dy_folding() const override {
+    return loops_.FoldingOf(PlaceInY(), Folding::How::kAdd);
+  }
+
+  void RunBlock(absl::Span<const float> x, absl::Span<const float> y,
+                absl::Span<float> out) const override {
+    OnBlock(x, y, out, [](float x, float y, int64_t) { return Op::Value(x, y); });
+  }
+  void TermsOfX(absl::Span<const float> x, absl::Span<const float> y, absl::Span<const float> dout,
+                absl::Span<float> dx) const override {
+    if (Op::kIsLinear) x = y = dout;
+    OnBlock(x, y, dx,
+            [dout = dout.data()](float x, float y, int64_t i) { return dout[i] * Op::ByX(x, y); });
+  }
+  void TermsOfY(absl::Span<const float> x, absl::Span<const float> y, absl::Span<const float> dout,
+                absl::Span<float> dy) const override {
+    if (Op::kIsLinear) x = y = dout;
+    OnBlock(x, y, dy,
+            [dout = dout.data()](float x, float y, int64_t i) { return dout[i] * Op::ByY(x, y); });
+  }
+
   std::string implementation() const override { return LoopsName(); }
 
  private:
+  // out[i] = of(x[i], y[i], i), or with one element of x or of y for all i.
+  template <typename Of>
+  static void OnBlock(absl::Span<const float> x_span, absl::Span<const float> y_span,
+                      absl::Span<float> out_span, Of of) {
+    const int64_t size = static_cast<int64_t>(out_span.size());
+    const bool has_all_x = x_span.size() == out_span.size();
+    const bool has_all_y = y_span.size() == out_span.size();
+    const float* const x = x_span.data();
+    const float* const y = y_span.data();
+    float* const out = out_span.data();
+    if (has_all_x && has_all_y) {
+      Vectorised([=] {
+#pragma GCC ivdep  // out may be x, y or dout
+        for (int64_t i = 0; i < size; ++i) out[i] = of(x[i], y[i], i);
+      });
+    } else if (has_all_x) {
+      Vectorised([=, y = *y] {
+#pragma GCC ivdep
+        for (int64_t i = 0; i < size; ++i) out[i] = of(x[i], y, i);
+      });
+    } else {
+      CHECK(has_all_y);
+      Vectorised([=, x = *x] {
+#pragma GCC ivdep
+        for (int64_t i = 0; i < size; ++i) out[i] = of(x, y[i], i);
+      });
+    }
+  }
+
   int64_t SumCount(int64_t size) const { return size < loops_.out_size() ? size : 0; }
 
   template <typename Derivative, typename Place>

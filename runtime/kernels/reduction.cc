@@ -16,7 +16,7 @@ namespace {
 
 // In the loops, X is the result, which repeats along the reduced axes, and Y is the tensor that is
 // reduced.
-template <typename How>
+template <typename How, Folding::How kHow>
 class PlannedReduction final : public Reduction {
  public:
   PlannedReduction(const ReductionShape& shape, DimsView kept)
@@ -57,6 +57,10 @@ class PlannedReduction final : public Reduction {
     });
   }
 
+  std::optional<Folding> folding() const override {
+    return loops_.FoldingOf(PlaceInX(), kHow, factor_);
+  }
+
   std::string implementation() const override { return LoopsName(); }
 
  private:
@@ -78,13 +82,13 @@ absl::StatusOr<std::unique_ptr<Reduction>> Reduction::Plan(const ReductionShape&
   switch (shape.type) {
     case ReductionType::kSum:
     case ReductionType::kMean:
-      return std::make_unique<PlannedReduction<LaneAdd>>(shape, kept);
+      return std::make_unique<PlannedReduction<LaneAdd, Folding::How::kAdd>>(shape, kept);
     case ReductionType::kMax:
-      return std::make_unique<PlannedReduction<LaneMax>>(shape, kept);
+      return std::make_unique<PlannedReduction<LaneMax, Folding::How::kMax>>(shape, kept);
     case ReductionType::kMin:
-      return std::make_unique<PlannedReduction<LaneMin>>(shape, kept);
+      return std::make_unique<PlannedReduction<LaneMin, Folding::How::kMin>>(shape, kept);
     case ReductionType::kProduct:
-      return std::make_unique<PlannedReduction<LaneMultiply>>(shape, kept);
+      return std::make_unique<PlannedReduction<LaneMultiply, Folding::How::kMultiply>>(shape, kept);
   }
   LOG(FATAL) << "an unknown reduction";
 }

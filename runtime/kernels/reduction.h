@@ -5,11 +5,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "ops/dims.h"
+#include "runtime/kernels/element_loop.h"
 
 namespace fixpoint::kernels {
 
@@ -38,6 +40,9 @@ class Reduction {
   // For a sum or mean: dout, divided by the count for a mean, goes to all elements that it was
   // computed from.
   virtual void Backward(absl::Span<const float> dout, absl::Span<float> dx) const = 0;
+
+  // How Run combines elements; nothing: not as any Folding does, or it combines none.
+  virtual std::optional<Folding> folding() const = 0;
 
   // As LoopsName says (vectorised.h).
   virtual std::string implementation() const = 0;

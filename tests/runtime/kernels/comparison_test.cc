@@ -90,5 +90,20 @@ TEST(Comparison, RefusesDimsThatDoNotBroadcast) {
             absl::StatusCode::kInvalidArgument);
 }
 
+TEST(Select, TakesFromXWhereTheConditionHolds) {
+  bool holds[kSize];
+  int32_t x[kSize];
+  int32_t y[kSize];
+  for (size_t i = 0; i < kSize; ++i) {
+    holds[i] = i % 3 == 0;
+    x[i] = static_cast<int32_t>(i);
+    y[i] = -1;
+  }
+  Select<int32_t>(holds, x, y, absl::MakeSpan(x));
+  for (size_t i = 0; i < kSize; ++i) {
+    EXPECT_EQ(x[i], i % 3 == 0 ? static_cast<int32_t>(i) : -1) << i;
+  }
+}
+
 }  // namespace
 }  // namespace fixpoint::kernels

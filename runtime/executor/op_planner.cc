@@ -283,7 +283,7 @@ void OpPlanner::AddStep(StepKernel kernel) {
   planning_.builder.AddStep({kernel.name.empty() ? op_.type() : std::move(kernel.name), nullptr,
                              std::move(kernel.implementation), std::move(kernel.reads),
                              std::move(kernel.writes), kernel.operations, std::move(kernel.run),
-                             std::move(kernel.block), kernel.in_each_run});
+                             std::move(kernel.block), kernel.in_each_run, std::move(kernel.loops)});
 }
 
 void OpPlanner::SetOutputLods() {

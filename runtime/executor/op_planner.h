@@ -44,6 +44,7 @@ struct StepKernel {
   std::string name = "";  // "": the op's type
   std::shared_ptr<const Plan> block = nullptr;
   bool in_each_run = false;  // Step::in_each_run
+  std::vector<ElementLoop> loops = {};
 };
 
 // Plans a block that an op runs.

@@ -19,7 +19,9 @@ using Place = BufferInfo::Place;
 
 bool IsOfImages(const Step& step) {
   return step.op != nullptr && step.block == nullptr && !step.in_each_run &&
-         TraitsOf(*step.op).is_of_samples;
+         TraitsOf(*step.op).is_of_samples &&
+         std::all_of(step.other_ops.begin(), step.other_ops.end(),
+                     [](const Op* op) { return op != nullptr && TraitsOf(*op).is_of_samples; });
 }
 
 std::vector<Buffer> TouchedBy(const Step& step) {

@@ -18,6 +18,7 @@
 #include "ops/lod.h"
 #include "proto/program/program_fwd.h"
 #include "proto/wire/program.pb.h"
+#include "runtime/kernels/element_loop.h"
 #include "runtime/loop_bound.h"
 #include "runtime/random.h"
 
@@ -124,6 +125,21 @@ class StepContext {
 
 struct Plan;
 
+// What a step does for `size` elements, each from those at its place in the tensors that it reads.
+// If a step is nothing but such loops, one after the other, it may be fused with others (fusion.h).
+struct ElementLoop {
+  struct Operand {
+    Buffer buffer;
+    kernels::Repetition repetition;  // in the elements of the loop
+  };
+  int64_t size;
+  std::vector<Operand> reads;
+  // With an element for each; or what the terms that the loop computes are folded into.
+  Buffer result;
+  std::optional<kernels::Folding> folding = std::nullopt;
+  kernels::BlockLoop run;
+};
+
 struct Step {
   std::string name;            // "conv2d", "to channels last"
   const Op* op = nullptr;      // for which it runs; null for a step of the run itself
@@ -137,6 +153,8 @@ struct Step {
   // Whether it does something in each run, whatever it reads: it draws random numbers, or shows a
   // value.
   bool in_each_run = false;
+  std::vector<ElementLoop> loops = {};    // that `run` consists of; none: of something else
+  std::vector<const Op*> other_ops = {};  // whose work it does besides, after that of `op`
 };
 
 struct Plan {

@@ -12,6 +12,7 @@
 #include "proto/base/status_macros.h"
 #include "proto/program/op.h"
 #include "runtime/executor/constants.h"
+#include "runtime/executor/fusion.h"
 #include "runtime/executor/keeping.h"
 #include "runtime/kernels/code_conversion.h"
 #include "runtime/kernels/fake_quantize.h"
@@ -393,8 +394,7 @@ absl::Status PlanBuilder::Share(const Value& value, const Value& of) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Plan> PlanBuilder::Finish(const std::vector<const Value*>& fetches,
-                                         bool has_constants) {
+absl::StatusOr<Plan> PlanBuilder::Finish(const std::vector<const Value*>& fetches, Form form) {
   BeginOp(nullptr);
   std::vector<Kept> kept;
   for (const Variable* variable : written_) {
@@ -426,7 +426,8 @@ absl::StatusOr<Plan> PlanBuilder::Finish(const std::vector<const Value*>& fetche
   for (const Kept& value : KeepInPlace(kept, in_place_, &plan_)) {
     AddCopy("store", value.buffer, value.tensor);
   }
-  if (has_constants) SetConstantsApart(&plan_);
+  if (form.has_constants) SetConstantsApart(&plan_);
+  if (!form.keeps_all) FuseSteps(&in_place_, &plan_);
   using Place = BufferInfo::Place;
   plan_.constant_scratch_bytes =
       PlaceBuffers(in_place_, plan_.constant_steps, Place::kConstantScratch, &plan_);

@@ -168,8 +168,13 @@ class PlanBuilder {
   bool IsAbsorbed(const Op& op) const { return absorbed_.contains(&op); }
 
   // Returns the plan: with the fetches, with the last values of persistable variables in their
-  // tensors and, if it `has_constants`, with those set apart (constants.h).
-  absl::StatusOr<Plan> Finish(const std::vector<const Value*>& fetches, bool has_constants = false);
+  // tensors, with steps fused (fusion.h) unless it `keeps_all` values and, if it `has_constants`,
+  // with those set apart (constants.h).
+  struct Form {
+    bool has_constants = false;
+    bool keeps_all = false;
+  };
+  absl::StatusOr<Plan> Finish(const std::vector<const Value*>& fetches, Form form);
 
  private:
   // Elements that are not computed yet.

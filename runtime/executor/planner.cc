@@ -54,13 +54,13 @@ class Planner final : public BlockPlanner {
     PlanBuilder builder;
     RETURN_IF_ERROR(PlanOps(program_.block(0), fetched, &builder));
     for (const Value* value : fetched) RETURN_IF_ERROR(AddEntry(*value, &builder));
-    return builder.Finish(fetched, request_.has_constants);
+    return builder.Finish(fetched, {request_.has_constants, request_.keeps_all});
   }
 
   absl::StatusOr<Plan> PlanBlock(const Block& block, const std::vector<const Value*>& wanted,
                                  PlanBuilder* builder) override {
     RETURN_IF_ERROR(PlanOps(block, wanted, builder));
-    return builder->Finish({});
+    return builder->Finish({}, {/*has_constants=*/false, request_.keeps_all});
   }
 
  private:

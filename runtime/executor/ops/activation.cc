@@ -8,6 +8,7 @@
 #include "ops/op_traits.h"
 #include "proto/base/status_macros.h"
 #include "runtime/executor/op_plans.h"
+#include "runtime/executor/ops/element_step.h"
 
 namespace fixpoint::executor {
 namespace {
@@ -22,13 +23,11 @@ absl::Status PlanActivation(OpPlanner& op) {
   const Layout layout = op.InputLayout("X");
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", layout));
   const Buffer y = op.WriteOver("Out", op.InputType("X"), layout, x);
-  op.AddStep(
-      {{x},
-       {y},
-       [x, y, activation = ActivationOf(op.type(), op.attributes())](const StepContext& run) {
-         kernels::Activate(activation, run.Floats(x), run.Floats(y));
-         return absl::OkStatus();
-       }});
+  AddElementStep(
+      op, {x}, y,
+      [activation = ActivationOf(op.type(), op.attributes())](const kernels::ElementBlock& block) {
+        kernels::Activate(activation, block.In<float>(0), block.Out<float>());
+      });
   return absl::OkStatus();
 }
 
@@ -43,11 +42,10 @@ absl::Status PlanGradient(OpPlanner& op, const char* type) {
   ASSIGN_OR_RETURN(const Buffer read, op.ReadFloats(slot, layout));
   ASSIGN_OR_RETURN(const Buffer dy, op.ReadFloats("Out@GRAD", layout));
   const Buffer dx = op.WriteOver("X@GRAD", op.InputType("Out@GRAD"), layout, dy);
-  op.AddStep({{read, dy}, {dx}, [=](const StepContext& run) {
-                kernels::ActivateBackward(activation, run.Floats(read), run.Floats(dy),
-                                          run.Floats(dx));
-                return absl::OkStatus();
-              }});
+  AddElementStep(op, {read, dy}, dx, [activation](const kernels::ElementBlock& block) {
+    kernels::ActivateBackward(activation, block.In<float>(0), block.In<float>(1),
+                              block.Out<float>());
+  });
   return absl::OkStatus();
 }
 

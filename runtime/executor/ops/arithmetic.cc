@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "proto/base/status_macros.h"
 #include "runtime/executor/op_plans.h"
+#include "runtime/executor/ops/element_step.h"
 #include "runtime/executor/ops/element_types.h"
 #include "runtime/executor/ops/quantized.h"
 #include "runtime/kernels/activation.h"
@@ -30,13 +31,11 @@ absl::Status PlanScale(OpPlanner& op) {
   ASSIGN_OR_RETURN(const Buffer x, op.Read("X", type.dtype, layout));
   const Buffer y = op.WriteOver("Out", type, layout, x);
   if (type.dtype == VarType::FP32) {
-    op.AddStep({{x}, {y}, [=](const StepContext& run) {
-                  kernels::Scale(run.Floats(x), scale, bias,
-                                 bias_after_scale ? kernels::BiasOrder::kAfterFactor
-                                                  : kernels::BiasOrder::kBeforeFactor,
-                                 run.Floats(y));
-                  return absl::OkStatus();
-                }});
+    const auto order =
+        bias_after_scale ? kernels::BiasOrder::kAfterFactor : kernels::BiasOrder::kBeforeFactor;
+    AddElementStep(op, {x}, y, [scale, bias, order](const kernels::ElementBlock& block) {
+      kernels::Scale(block.In<float>(0), scale, bias, order, block.Out<float>());
+    });
     return absl::OkStatus();
   }
   return WithElementType(type.dtype, [&](auto element) {
@@ -74,12 +73,11 @@ absl::Status PlanSum(OpPlanner& op) {
   const Buffer sum = op.WriteAs("Out", type, layout);
   for (const Buffer& term : terms) op.builder().MayLieIn(sum, term);
   if (type.dtype == VarType::FP32) {
-    op.AddStep({terms, {sum}, [=](const StepContext& run) {
-                  absl::InlinedVector<absl::Span<const float>, 8> values;
-                  for (const Buffer& term : terms) values.push_back(run.Floats(term));
-                  kernels::AddAll(values, run.Floats(sum));
-                  return absl::OkStatus();
-                }});
+    AddElementStep(op, terms, sum, [count](const kernels::ElementBlock& block) {
+      absl::InlinedVector<absl::Span<const float>, 8> values;
+      for (int i = 0; i < count; ++i) values.push_back(block.In<float>(i));
+      kernels::AddAll(values, block.Out<float>());
+    });
     return absl::OkStatus();
   }
   return WithElementType(type.dtype, [&](auto element) {
@@ -138,10 +136,9 @@ absl::Status PlanCast(OpPlanner& op) {
     return WithElementType(to_type.dtype, [&](auto to_element) {
       using From = decltype(from_element);
       using To = decltype(to_element);
-      op.AddStep({{x}, {out}, [=](const StepContext& run) {
-                    kernels::Cast<From, To>(run.Of<From>(x), run.Of<To>(out));
-                    return absl::OkStatus();
-                  }});
+      AddElementStep(op, {x}, out, [](const kernels::ElementBlock& block) {
+        kernels::Cast<From, To>(block.In<From>(0), block.Out<To>());
+      });
       return absl::OkStatus();
     });
   });
@@ -185,10 +182,9 @@ absl::Status PlanClip(OpPlanner& op) {
   const Layout layout = op.InputLayout("X");
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", layout));
   const Buffer y = op.WriteOver("Out", op.InputType("X"), layout, x);
-  op.AddStep({{x}, {y}, [=](const StepContext& run) {
-                kernels::Activate(clip, run.Floats(x), run.Floats(y));
-                return absl::OkStatus();
-              }});
+  AddElementStep(op, {x}, y, [clip](const kernels::ElementBlock& block) {
+    kernels::Activate(clip, block.In<float>(0), block.Out<float>());
+  });
   return absl::OkStatus();
 }
 
@@ -199,10 +195,9 @@ absl::Status PlanClipGradient(OpPlanner& op) {
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", layout));
   ASSIGN_OR_RETURN(const Buffer dy, op.ReadFloats("Out@GRAD", layout));
   const Buffer dx = op.WriteOver("X@GRAD", op.InputType("X"), layout, dy);
-  op.AddStep({{x, dy}, {dx}, [=](const StepContext& run) {
-                kernels::ActivateBackward(clip, run.Floats(x), run.Floats(dy), run.Floats(dx));
-                return absl::OkStatus();
-              }});
+  AddElementStep(op, {x, dy}, dx, [clip](const kernels::ElementBlock& block) {
+    kernels::ActivateBackward(clip, block.In<float>(0), block.In<float>(1), block.Out<float>());
+  });
   return absl::OkStatus();
 }
 

@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/type_names.h"
 #include "runtime/executor/op_plans.h"
+#include "runtime/executor/ops/element_step.h"
 #include "runtime/executor/ops/element_types.h"
 
 namespace fixpoint::executor {
@@ -17,6 +20,14 @@ namespace {
 
 using kernels::Comparison;
 using kernels::Relation;
+
+// Whether blocks of a loop over `size` elements may read a tensor so
+// (runtime/kernels/fused_loops.h).
+template <typename T>
+bool CanRepeat(const std::optional<kernels::Repetition>& repetition, int64_t size) {
+  return repetition &&
+         (std::is_same_v<T, float> || repetition->count == 1 || repetition->count == size);
+}
 
 absl::Status PlanRelation(OpPlanner& op, Relation relation, int64_t axis) {
   const VarType::Type dtype = op.InputType("X").dtype;
@@ -27,10 +38,25 @@ absl::Status PlanRelation(OpPlanner& op, Relation relation, int64_t axis) {
   const Buffer out = op.WriteAs("Out", {VarType::BOOL, comparison->out_dims()});
   const auto add = [&](auto element) {
     using T = decltype(element);
-    op.AddStep({{x, y}, {out}, [=](const StepContext& run) {
-                  comparison->Run<T>(run.Of<T>(x), run.Of<T>(y), run.Of<bool>(out));
-                  return absl::OkStatus();
-                }});
+    StepKernel kernel{{x, y}, {out}, [=](const StepContext& run) {
+                        comparison->Run<T>(run.Of<T>(x), run.Of<T>(y), run.Of<bool>(out));
+                        return absl::OkStatus();
+                      }};
+    if constexpr (std::is_same_v<T, float> || std::is_same_v<T, bool>) {
+      const auto x_repetition = comparison->x_repetition();
+      const auto y_repetition = comparison->y_repetition();
+      if (CanRepeat<T>(x_repetition, out.size) && CanRepeat<T>(y_repetition, out.size)) {
+        kernel.loops.push_back({out.size,
+                                {{x, *x_repetition}, {y, *y_repetition}},
+                                out,
+                                std::nullopt,
+                                [comparison](const kernels::ElementBlock& block) {
+                                  comparison->RunBlock<T>(block.In<T>(0), block.In<T>(1),
+                                                          block.Out<bool>());
+                                }});
+      }
+    }
+    op.AddStep(std::move(kernel));
     return absl::OkStatus();
   };
   switch (dtype) {
@@ -60,12 +86,11 @@ absl::Status PlanNot(OpPlanner& op) {
   const Buffer out = op.WriteAs("Out", {VarType::BOOL, type.dims});
   return WithElementType(type.dtype, [&](auto element) {
     using T = decltype(element);
-    op.AddStep({{x}, {out}, [=](const StepContext& run) {
-                  const absl::Span<T> from = run.Of<T>(x);
-                  std::transform(from.begin(), from.end(), run.Of<bool>(out).begin(),
-                                 [](T value) { return value == T(); });
-                  return absl::OkStatus();
-                }});
+    AddElementStep(op, {x}, out, [](const kernels::ElementBlock& block) {
+      const absl::Span<const T> from = block.In<T>(0);
+      std::transform(from.begin(), from.end(), block.Out<bool>().begin(),
+                     [](T value) { return value == T(); });
+    });
     return absl::OkStatus();
   });
 }

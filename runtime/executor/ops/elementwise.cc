@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "ops/codes/added_codes.h"
@@ -17,6 +18,7 @@
 #include "proto/program/type_names.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/broadcast_reading.h"
+#include "runtime/executor/ops/element_step.h"
 #include "runtime/executor/ops/in_memory.h"
 #include "runtime/executor/ops/planned_facts.h"
 #include "runtime/executor/ops/residual.h"
@@ -78,13 +80,26 @@ absl::Status PlanElementwise(OpPlanner& op, Arithmetic arithmetic) {
   const Buffer out = x.size == type.size()   ? op.WriteOver("Out", type, reading.x_layout, x)
                      : y.size == type.size() ? op.WriteOver("Out", type, reading.y_layout, y)
                                              : op.WriteAs("Out", type, reading.x_layout);
-  op.AddStep({{x, y},
-              {out},
-              [=](const StepContext& run) {
-                elementwise->Run(run.Floats(x), run.Floats(y), run.Floats(out));
-                return absl::OkStatus();
-              },
-              elementwise->implementation()});
+  StepKernel kernel{{x, y},
+                    {out},
+                    [=](const StepContext& run) {
+                      elementwise->Run(run.Floats(x), run.Floats(y), run.Floats(out));
+                      return absl::OkStatus();
+                    },
+                    elementwise->implementation()};
+  const auto x_repetition = elementwise->x_repetition();
+  const auto y_repetition = elementwise->y_repetition();
+  if (x_repetition && y_repetition) {
+    kernel.loops.push_back({out.size,
+                            {{x, *x_repetition}, {y, *y_repetition}},
+                            out,
+                            std::nullopt,
+                            [elementwise](const kernels::ElementBlock& block) {
+                              elementwise->RunBlock(block.In<float>(0), block.In<float>(1),
+                                                    block.Out<float>());
+                            }});
+  }
+  op.AddStep(std::move(kernel));
   return absl::OkStatus();
 }
 
@@ -95,6 +110,54 @@ absl::StatusOr<bool> ShareGradient(OpPlanner& op, absl::string_view slot) {
   if (op.InputDims(slot) != op.InputDims("Out@GRAD")) return false;
   RETURN_IF_ERROR(op.builder().Share(op.OutputValue(gradient), op.InputValue("Out@GRAD")));
   return true;
+}
+
+// Those of a step that computes gradients; x and y only if it reads them.
+struct GradientBuffers {
+  Buffer dout;
+  std::optional<Buffer> x;
+  std::optional<Buffer> y;
+  std::optional<Buffer> dx;
+  std::optional<Buffer> dy;
+};
+
+// The loops of that step; none if it is something else.
+std::vector<ElementLoop> GradientLoops(const std::shared_ptr<kernels::Elementwise>& elementwise,
+                                       const GradientBuffers& buffers) {
+  using Floats = absl::Span<const float>;
+  const int64_t size = buffers.dout.size;
+  std::vector<ElementLoop::Operand> reads = {AtPlace(buffers.dout)};
+  const bool is_linear = !buffers.x;
+  if (!is_linear) {
+    const auto x_repetition = elementwise->x_repetition();
+    const auto y_repetition = elementwise->y_repetition();
+    if (!x_repetition || !y_repetition) return {};
+    reads.push_back({*buffers.x, *x_repetition});
+    reads.push_back({*buffers.y, *y_repetition});
+  }
+  std::vector<ElementLoop> loops;
+  const auto add = [&](const std::optional<Buffer>& gradient,
+                       const std::optional<kernels::Folding>& folding, auto terms) {
+    if (!gradient) return true;
+    if (gradient->size != size && !folding) return false;
+    loops.push_back({size, reads, *gradient, gradient->size == size ? std::nullopt : folding,
+                     [=](const kernels::ElementBlock& block) {
+                       const Floats dout = block.In<float>(0);
+                       terms(is_linear ? Floats() : block.In<float>(1),
+                             is_linear ? Floats() : block.In<float>(2), dout, block.Out<float>());
+                     }});
+    return true;
+  };
+  // The gradient of X may lie in that of the result, which the other still reads.
+  const bool are_loops = add(buffers.dy, elementwise->dy_folding(),
+                             [elementwise](Floats x, Floats y, Floats dout, absl::Span<float> dy) {
+                               elementwise->TermsOfY(x, y, dout, dy);
+                             }) &&
+                         add(buffers.dx, elementwise->dx_folding(),
+                             [elementwise](Floats x, Floats y, Floats dout, absl::Span<float> dx) {
+                               elementwise->TermsOfX(x, y, dout, dx);
+                             });
+  return are_loops ? loops : std::vector<ElementLoop>();
 }
 
 absl::Status PlanGradient(OpPlanner& op, Arithmetic arithmetic) {
@@ -141,16 +204,18 @@ absl::Status PlanGradient(OpPlanner& op, Arithmetic arithmetic) {
     dy = op.WriteAs("Y@GRAD", y_type, reading.y_layout);
     writes.push_back(*dy);
   }
-  op.AddStep({reads, writes,
-              [=](const StepContext& run) {
-                const auto floats = [&](const std::optional<Buffer>& buffer) {
-                  return buffer ? run.Floats(*buffer) : absl::Span<float>();
-                };
-                elementwise->Backward(floats(x), floats(y), run.Floats(dout), floats(dx),
-                                      floats(dy));
-                return absl::OkStatus();
-              },
-              elementwise->implementation()});
+  StepKernel kernel{reads, writes,
+                    [=](const StepContext& run) {
+                      const auto floats = [&](const std::optional<Buffer>& buffer) {
+                        return buffer ? run.Floats(*buffer) : absl::Span<float>();
+                      };
+                      elementwise->Backward(floats(x), floats(y), run.Floats(dout), floats(dx),
+                                            floats(dy));
+                      return absl::OkStatus();
+                    },
+                    elementwise->implementation()};
+  kernel.loops = GradientLoops(elementwise, {dout, x, y, dx, dy});
+  op.AddStep(std::move(kernel));
   return absl::OkStatus();
 }
 

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "proto/base/status_macros.h"
 #include "runtime/executor/op_plans.h"
+#include "runtime/executor/ops/element_step.h"
 #include "runtime/executor/ops/element_types.h"
 #include "runtime/kernels/cast.h"
 #include "runtime/random.h"
@@ -60,11 +61,10 @@ absl::Status AddFill(OpPlanner& op, const TensorType& type, double value) {
   return WithElementType(type.dtype, [&](auto element) {
     using T = decltype(element);
     const T held = kernels::Converted<T>(value);
-    op.AddStep({{}, {out}, [out, held](const StepContext& run) {
-                  const absl::Span<T> elements = run.Of<T>(out);
-                  std::fill(elements.begin(), elements.end(), held);
-                  return absl::OkStatus();
-                }});
+    AddElementStep(op, {}, out, [held](const kernels::ElementBlock& block) {
+      const absl::Span<T> elements = block.Out<T>();
+      std::fill(elements.begin(), elements.end(), held);
+    });
     return absl::OkStatus();
   });
 }

@@ -9,8 +9,10 @@
 #include "proto/base/status_macros.h"
 #include "proto/program/type_names.h"
 #include "runtime/executor/op_plans.h"
+#include "runtime/executor/ops/element_step.h"
 #include "runtime/executor/ops/element_types.h"
 #include "runtime/executor/ops/lines_of.h"
+#include "runtime/kernels/comparison.h"
 #include "runtime/kernels/take.h"
 
 namespace fixpoint::executor {
@@ -70,14 +72,9 @@ absl::Status PlanWhere(OpPlanner& op) {
   const Buffer out = op.WriteOver("Out", type, layout, x);
   return WithElementOfSizeOf(type.dtype, [&](auto element) {
     using T = decltype(element);
-    op.AddStep({{condition, x, y}, {out}, [=](const StepContext& run) {
-                  const absl::Span<bool> holds = run.Of<bool>(condition);
-                  const absl::Span<T> chosen = run.Of<T>(x);
-                  const absl::Span<T> other = run.Of<T>(y);
-                  const absl::Span<T> to = run.Of<T>(out);
-                  for (size_t i = 0; i < to.size(); ++i) to[i] = holds[i] ? chosen[i] : other[i];
-                  return absl::OkStatus();
-                }});
+    AddElementStep(op, {condition, x, y}, out, [](const kernels::ElementBlock& block) {
+      kernels::Select(block.In<bool>(0), block.In<T>(1), block.In<T>(2), block.Out<T>());
+    });
     return absl::OkStatus();
   });
 }

@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "ops/op_schema.h"
 #include "proto/base/status_macros.h"
 #include "runtime/executor/op_plans.h"
+#include "runtime/executor/ops/element_step.h"
 #include "runtime/executor/ops/in_memory.h"
 #include "runtime/executor/ops/lines_of.h"
 #include "runtime/kernels/cast.h"
@@ -79,13 +81,22 @@ absl::Status PlanReduction(OpPlanner& op, ReductionType type) {
   ASSIGN_OR_RETURN(const std::shared_ptr<Reduction> reduction, PlanKernel(op, type, reading));
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", reading.x_layout));
   const Buffer out = op.WriteAs("Out", out_type, reading.out_layout);
-  op.AddStep({{x},
-              {out},
-              [=](const StepContext& run) {
-                reduction->Run(run.Floats(x), run.Floats(out));
-                return absl::OkStatus();
-              },
-              reduction->implementation()});
+  StepKernel kernel{{x},
+                    {out},
+                    [=](const StepContext& run) {
+                      reduction->Run(run.Floats(x), run.Floats(out));
+                      return absl::OkStatus();
+                    },
+                    reduction->implementation()};
+  if (const auto folding = reduction->folding()) {
+    // The terms are the elements.
+    kernel.loops.push_back(
+        {x.size, {AtPlace(x)}, out, folding, [](const kernels::ElementBlock& block) {
+           const absl::Span<const float> elements = block.In<float>(0);
+           std::copy(elements.begin(), elements.end(), block.Out<float>().begin());
+         }});
+  }
+  op.AddStep(std::move(kernel));
   return absl::OkStatus();
 }
 

@@ -121,7 +121,7 @@ const Case kCases[] = {
      "conv2d(Input=x, Filter=w) -> (Output=y)\n"
      "relu(X=y) -> (Out=z)\n"
      "elementwise_add(X=z, Y=y) -> (Out=out)\n",
-     "to channels last\nconv2d\nrelu\nelementwise_add\nto row major"},
+     "to channels last\nconv2d\nrelu + elementwise_add\nto row major"},
     // A gradient knows only the shape of a sum, and only the result of a relu.
     {"BackwardReadsWhatIsHeld",
      "conv2d(Input=x, Filter=w) -> (Output=y)\n"

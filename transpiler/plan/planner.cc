@@ -17,6 +17,7 @@
 #include "proto/base/status_macros.h"
 #include "proto/program/program.h"
 #include "transpiler/pipeline/input_error.h"
+#include "transpiler/plan/accumulator.h"
 #include "transpiler/plan/eligibility.h"
 #include "transpiler/plan/integer_bias.h"
 #include "transpiler/plan/rules.h"
@@ -294,6 +295,11 @@ bool Planner::PlanSlots(const Op& op, const OpSchema& schema, const Target::Quan
     return false;
   }
   if (entry.shared_scale()) ShareSpec(slots);
+  if (std::optional<std::string> too_narrow = WhyTooNarrow(target_, op, EraOf(program_), slots)) {
+    decision.reason = Reason::kAccumulatorTooNarrow;
+    decision.detail = *std::move(too_narrow);
+    return false;
+  }
   if (const Op* gradient = links_.UncertainGradientOf(op)) {
     decision.reason = Reason::kGradientNotUnique;
     decision.detail = Describe(*gradient);

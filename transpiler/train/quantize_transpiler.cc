@@ -10,6 +10,7 @@
 #include "ops/era.h"
 #include "ops/op_schema.h"
 #include "ops/op_types.h"
+#include "ops/quantizers/power_of_two_steps.h"
 #include "proto/base/status_macros.h"
 #include "proto/wire/deterministic_bytes.h"
 #include "proto/wire/fingerprint.h"
@@ -109,6 +110,8 @@ std::string OwnOpsNote(const QuantPlan& plan, const Target& target,
     const QuantizerRecipe* recipe = FindRecipe(*quantizer, site.spec(), EraOf(target));
     if (recipe != nullptr && !recipe->reference_runs_it) {
       what.insert(absl::StrCat("quantizer ", quantizer->name()));
+    } else if (HasPowerOfTwoSteps(*quantizer, site.spec())) {
+      what.insert("steps that are powers of two");
     }
   }
   if (!plan.is_inference() && IsScheduled(plan.schedule())) what.insert("the schedule");

@@ -169,6 +169,71 @@ TEST(FpgaTarget, ShiftsEachSumWhateverFindsTheRanges) {
   }
 }
 
+// sum / 2^shift, rounded half to even, as a machine without multipliers computes it.
+int64_t ShiftedRight(int64_t sum, int shift) {
+  const int64_t below = sum >> shift;
+  const int64_t rest = sum - below * (int64_t{1} << shift);
+  const int64_t half = (int64_t{1} << shift) / 2;
+  return rest > half || (rest == half && below % 2 != 0) ? below + 1 : below;
+}
+
+std::vector<int64_t> Integers(const Tensor& tensor) {
+  const auto all = [](auto span) { return std::vector<int64_t>(span.begin(), span.end()); };
+  switch (tensor.dtype()) {
+    case VarType::INT8:
+      return all(tensor.data<int8_t>());
+    case VarType::UINT8:
+      return all(tensor.data<uint8_t>());
+    default:
+      return all(tensor.data<int32_t>());
+  }
+}
+
+// The codes of a fully connected layer by integers alone: sums with their biases, shifted, with the
+// negative ones cut off by its relu.
+TEST(FpgaTarget, GivesTheCodesThatIntegersGive) {
+  const auto forms = FormsOn("fpga_power_of_two", "lenet5", "");
+  ASSERT_TRUE(forms.ok()) << forms.status();
+  Scope& scope = (*forms)->lowered.scope;
+  const Program& lowered = (*forms)->lowered.program;
+  const Tensor images = RandomImages({kBatch, 1, 28, 28}, /*seed=*/100);
+  const auto executor = executor::Executor::Create(lowered, &scope);
+  ASSERT_TRUE(executor.ok()) << executor.status();
+  int layers = 0;
+  for (const Op& op : lowered.block(0).ops()) {
+    if (op.type() != "integer_mul" || op.FindAttr("out_dtype") == nullptr) continue;
+    const auto run = (*executor)->Run(
+        {{(*forms)->image, &images}},
+        {std::string(op.Input("X")->name()), std::string(op.Output("Out")->name())}, 0);
+    ASSERT_TRUE(run.ok()) << run.status();
+    const std::vector<int64_t> x = Integers((*run)[0]);
+    const std::vector<int64_t> out = Integers((*run)[1]);
+    const Tensor& weights = std::get<Tensor>(*scope.FindOrNull(op.Input("Y")->name()));
+    const std::vector<int64_t> w = Integers(weights);
+    const std::vector<int64_t> bias =
+        Integers(std::get<Tensor>(*scope.FindOrNull(op.Input("Bias")->name())));
+    const Tensor& scales = std::get<Tensor>(*scope.FindOrNull(op.Input("Scales")->name()));
+    const Epilogue epilogue = *EpilogueOf(op.desc());
+    ASSERT_EQ(epilogue.size(), 2);
+    ASSERT_EQ(epilogue[0].kind, EpilogueStage::Kind::kRelu);
+    const int shift = -std::ilogb(scales.data<float>()[0] * epilogue[1].a);
+    EXPECT_GT(shift, 0);
+    const int64_t terms = weights.dims()[0];
+    const int64_t columns = weights.dims()[1];
+    const int64_t largest = op.FindAttr("out_largest_code")->i();
+    for (size_t i = 0; i < out.size(); ++i) {
+      int64_t sum = bias[i % columns];
+      for (int64_t k = 0; k < terms; ++k)
+        sum += x[i / columns * terms + k] * w[k * columns + i % columns];
+      ASSERT_EQ(out[i], std::min(std::max<int64_t>(ShiftedRight(sum, shift), 0), largest))
+          << op.Output("Out")->name() << ", element " << i;
+    }
+    EXPECT_GT(*std::max_element(out.begin(), out.end()), 0);
+    ++layers;
+  }
+  EXPECT_EQ(layers, 2);
+}
+
 // A range is the largest code times the step.
 TEST(FpgaTarget, StoresRangesWhoseStepIsAPowerOfTwo) {
   const auto forms = FormsOn("fpga_power_of_two", "lenet5", "");

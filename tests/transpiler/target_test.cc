@@ -92,6 +92,10 @@ constexpr BadTarget kBadTargets[] = {
      "without shared_scale"},
     {"ConditionOfNothing", "types: \"mul\"", "types: \"mul\" when { attr: \"a\" }",
      "t.textproto: ops[0].when: a condition has an attr and one of equals and is"},
+    {"UnknownComposite", "name: \"t\"", "name: \"t\" composites: \"layer_nrm\"",
+     "t.textproto: composites: there is no op type \"layer_nrm\"; did you mean layer_norm?"},
+    {"CompositeTwice", "name: \"t\"", "name: \"t\" composites: \"lstm\" composites: \"lstm\"",
+     "t.textproto: composites: lstm is there twice"},
     {"SeveralMistakes", "name: \"t\"\nconventions { era: PADDLE_2 scale_suffix: \"@scale\" }", "",
      "t.textproto: name is missing\n"
      "t.textproto: conventions.era is missing\n"

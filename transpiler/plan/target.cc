@@ -95,6 +95,25 @@ void CheckResidual(const Target::QuantizedOp& op, const Complain& complain) {
                         ", both, with no_weight and without shared_scale"));
 }
 
+std::vector<std::string> AllOpTypes() {
+  std::vector<std::string> types;
+  for (const OpSchema* schema : AllOpSchemas()) types.push_back(schema->type());
+  return types;
+}
+
+// The machine takes known op types whole, each named once.
+void CheckComposites(const Target& target, const Complain& complain) {
+  absl::flat_hash_set<std::string> seen;
+  for (const std::string& type : target.composites()) {
+    if (FindOpSchema(type) == nullptr) {
+      complain(absl::StrCat("composites: there is no op type \"", type, "\"",
+                            DidYouMean(type, AllOpTypes())));
+    } else if (!seen.insert(type).second) {
+      complain(absl::StrCat("composites: ", type, " is there twice"));
+    }
+  }
+}
+
 std::vector<std::string> Complaints(const Target& target, const QuantizerTable& quantizers) {
   std::vector<std::string> complaints;
   const auto complain = [&complaints](const auto&... parts) {
@@ -122,6 +141,7 @@ std::vector<std::string> Complaints(const Target& target, const QuantizerTable& 
   if (target.bias() == Target::INT32 && target.activation_abilities().reference_ops_only()) {
     complain("bias is INT32, for which the reference has no op; want no reference_ops_only");
   }
+  CheckComposites(target, complain);
   if (target.ops().empty()) complain("ops is empty: the target computes nothing on integers");
   for (int i = 0; i < target.ops_size(); ++i) {
     const Target::QuantizedOp& op = target.ops(i);

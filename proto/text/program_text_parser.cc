@@ -174,9 +174,15 @@ bool Parser::ParseHeaderField() {
     if (scanner_.AtSerialized()) return scanner_.ReadSerialized(program_.mutable_edit_log());
     return scanner_.FailHere("serialized and quoted bytes");
   }
+  if (scanner_.TryConsumeWord("composites")) {
+    if (!ParseEquals("composites", program_.has_composites())) return false;
+    if (scanner_.AtSerialized()) return scanner_.ReadSerialized(program_.mutable_composites());
+    return scanner_.FailHere("serialized and quoted bytes");
+  }
   if (scanner_.AtWord("unknown")) return ParseUnknownFields(&program_);
   return scanner_.FailHere(
-      "version, op_versions, retired_version, retired_op_compatible_map, edit_log or unknown");
+      "version, op_versions, retired_version, retired_op_compatible_map, edit_log, composites or "
+      "unknown");
 }
 
 bool Parser::ParseOpVersion(OpVersionMap* versions) {

@@ -78,6 +78,8 @@ std::vector<GradientCase> GradientCases() {
       Unary("log", "", {0.5, 2}),
       Unary("sqrt", "", {0.5, 2}),
       Unary("square"),
+      Unary("erf"),
+      Unary("reduce_max", "dim=[1], keep_dim=true"),
       Unary("scale", "scale=3.0, bias=1.0, bias_after_scale=false"),
       Unary("clip", "min=-1.0, max=1.0"),
       Unary("squared_l2_norm"),

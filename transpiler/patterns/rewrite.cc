@@ -23,10 +23,12 @@ absl::StatusOr<PassTable> RewritePasses(absl::Span<const Pattern> patterns) {
 
 absl::StatusOr<RewriteReport> Rewrite(Program* program, absl::Span<const Pattern> patterns,
                                       const RewriteOptions& options) {
-  ASSIGN_OR_RETURN(const PassTable passes, RewritePasses(patterns));
+  ASSIGN_OR_RETURN(const PassTable built_in, RewritePasses(patterns));
+  const PassTable& passes = options.passes != nullptr ? *options.passes : built_in;
   ASSIGN_OR_RETURN(const Pipeline pipeline, Pipeline::Parse(options.pipeline, passes));
   const QuantizerTable quantizers;
   RewriteContext context(quantizers, options.explain);
+  context.raised_types = options.raised_types;
   const bool was_quantized = IsMarked(*program);
   RETURN_IF_ERROR(pipeline.Run(*program, context, options.pipeline_options));
   if (program->edited()) StoreEditLog(program).set_prepares(!was_quantized);

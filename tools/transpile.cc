@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ops/quantizer_table.h"
 #include "proto/base/status_macros.h"
 #include "tools/command_line.h"
 #include "tools/inference_modes.h"
@@ -19,6 +20,7 @@
 #include "tools/pipeline_flags.h"
 #include "tools/rewrite_mode.h"
 #include "tools/train_modes.h"
+#include "transpiler/composites/composite_passes.h"
 #include "transpiler/freeze/freeze.h"
 #include "transpiler/freeze/freeze_passes.h"
 #include "transpiler/lower/lower.h"
@@ -27,6 +29,7 @@
 #include "transpiler/patterns/pattern_pass.h"
 #include "transpiler/patterns/rewrite.h"
 #include "transpiler/pipeline/pass.h"
+#include "transpiler/plan/target.h"
 #include "transpiler/prepare/prepare.h"
 #include "transpiler/prepare/prepare_passes.h"
 #include "transpiler/train/quantize_transpiler.h"
@@ -97,7 +100,7 @@ std::vector<ModeFlags> Modes() {
           {"test", {"output", "dry_run"}},
           {"rewrite",
            {"output", "dry_run", "json", "print_after", "stop_after", "explain", "pass_pipeline",
-            "patterns"}},
+            "patterns", "target"}},
           {"prepare",
            {"output", "dry_run", "json", "print_after", "stop_after", "params", "params_output",
             "explain", "pass_pipeline", "patterns", "fold_batch_norm", "equalize_weights",
@@ -148,6 +151,15 @@ absl::StatusOr<const std::vector<Pattern>*> NamedPatterns() {
   return &patterns;
 }
 
+// The target of --target.
+absl::StatusOr<Target> NamedTarget() {
+  const QuantizerTable quantizers;
+  if (IsTargetFile(FLAGS_target)) return LoadTarget(FLAGS_target, quantizers);
+  absl::StatusOr<Target> target = BuiltInTarget(FLAGS_target);
+  if (!target.ok()) return UsageError(absl::StrCat("--target: ", target.status().message()));
+  return target;
+}
+
 // The passes of a mode, and patterns as more of them. What is not OK is a usage error: for patterns
 // that no pass of the pipeline is.
 absl::StatusOr<const PassTable*> PassesWithPatterns(PassTable built_in,
@@ -156,6 +168,7 @@ absl::StatusOr<const PassTable*> PassesWithPatterns(PassTable built_in,
     return UsageError("--patterns: name those to apply among the passes of --pass_pipeline");
   }
   PassTable& passes = KeepUntilExit(std::move(built_in));
+  RETURN_IF_ERROR(AddCompositePasses(&passes));
   RETURN_IF_ERROR(AddPatternPasses(patterns, &passes));
   return &passes;
 }
@@ -204,13 +217,19 @@ ModelCommand MakeModelCommand(const std::string& path) {
 }
 
 absl::StatusOr<ExitCode> Rewrite(const std::string& path, const std::vector<Pattern>& patterns) {
-  if (patterns.empty()) {
+  if (patterns.empty() && FLAGS_pass_pipeline.empty()) {
     return UsageError(
         absl::StrCat("--mode=rewrite needs patterns: --patterns=FILE, or built-in ones (",
-                     absl::StrJoin(BuiltInPatternFiles(), ", "), ")"));
+                     absl::StrJoin(BuiltInPatternFiles(), ", "), "); or passes: --pass_pipeline"));
   }
   RewriteOptions options;
-  ASSIGN_OR_RETURN(const PassTable passes, RewritePasses(patterns));
+  ASSIGN_OR_RETURN(PassTable passes, RewritePasses(patterns));
+  RETURN_IF_ERROR(AddCompositePasses(&passes));
+  options.passes = &passes;
+  if (!FLAGS_target.empty()) {
+    ASSIGN_OR_RETURN(const Target target, NamedTarget());
+    options.raised_types.emplace(target.composites().begin(), target.composites().end());
+  }
   RETURN_IF_ERROR(CheckPipeline(Pipeline::Parse(FLAGS_pass_pipeline, passes).status()));
   ASSIGN_OR_RETURN(options.pipeline_options, OptionsOfPipeline(options.pipeline));
   if (!FLAGS_pass_pipeline.empty()) options.pipeline = FLAGS_pass_pipeline;

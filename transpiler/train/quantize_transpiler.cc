@@ -248,9 +248,11 @@ absl::StatusOr<TranspileResult> Transpile(Program* program, const TranspileOptio
   }
   if (options.startup != nullptr) RETURN_IF_ERROR(CheckStartup(*program, *options.startup));
   const QuantizerTable built_in_quantizers;
+  const CheckTable no_checks;
   const PassTable built_in_passes = TrainPasses();
   const QuantizerTable& quantizers =
       options.quantizers == nullptr ? built_in_quantizers : *options.quantizers;
+  const CheckTable& checks = options.checks == nullptr ? no_checks : *options.checks;
   const PassTable& passes = options.passes == nullptr ? built_in_passes : *options.passes;
   ASSIGN_OR_RETURN(const Target target, TargetOf(options, quantizers));
   ASSIGN_OR_RETURN(const Pipeline pipeline, ParseTrainPipeline(options.pipeline, passes));
@@ -261,7 +263,7 @@ absl::StatusOr<TranspileResult> Transpile(Program* program, const TranspileOptio
   }
 
   Program own_startup;
-  TrainContext context(quantizers, options.config, target,
+  TrainContext context(quantizers, options.config, target, checks,
                        options.startup == nullptr ? &own_startup : options.startup);
   context.names = options.names;
   context.profile = options.profile;

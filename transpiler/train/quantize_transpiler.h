@@ -21,6 +21,7 @@
 #include "proto/program/program.h"
 #include "transpiler/pipeline/input_error.h"
 #include "transpiler/pipeline/pipeline.h"
+#include "transpiler/plan/target_check.h"
 
 namespace fixpoint {
 
@@ -45,8 +46,9 @@ struct TranspileOptions {
   // A plan to follow instead of making one, and ranges to start with.
   const QuantPlan* plan = nullptr;
   const RangeProfile* profile = nullptr;
-  // A user's own quantizers and passes; null: the built-in ones.
+  // A user's own quantizers, passes and checks of targets; null: the built-in ones.
   const QuantizerTable* quantizers = nullptr;
+  const CheckTable* checks = nullptr;
   const PassTable* passes = nullptr;
   std::string pipeline = kTrainPipeline;
   PipelineOptions pipeline_options;

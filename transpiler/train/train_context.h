@@ -16,6 +16,7 @@
 #include "transpiler/pipeline/input_error.h"
 #include "transpiler/pipeline/pass.h"
 #include "transpiler/plan/plan.h"
+#include "transpiler/plan/target_check.h"
 
 namespace fixpoint {
 
@@ -29,14 +30,21 @@ class TrainContext final : public PassContext {
  public:
   // REQUIRES: all outlive this object.
   TrainContext(const QuantizerTable& quantizers, const QuantConfig& config, const Target& target,
-               Program* startup)
-      : PassContext(quantizers), config(config), target(target), startup(*startup) {}
+               const CheckTable& checks, Program* startup)
+      : PassContext(quantizers),
+        config(config),
+        target(target),
+        startup(*startup),
+        checks(checks) {}
 
   Program* startup_program() override { return &startup; }
 
   const QuantConfig& config;
   const Target& target;
   Program& startup;
+
+  // Those that the target can name.
+  const CheckTable& checks;
 
   // How messages refer to the configuration, the plan and the profile.
   InputNames names;

@@ -17,7 +17,11 @@
 namespace fixpoint {
 
 struct RewriteOptions {
-  // The passes to run: names of patterns, kApplyPatterns, and passes of transpiler/cleanup.
+  // A user's own quantizers; null: the built-in ones.
+  const QuantizerTable* quantizers = nullptr;
+  // The same for passes, with those of the patterns; null: those of RewritePasses.
+  const PassTable* passes = nullptr;
+  // The passes to run: names of patterns, kApplyPatterns, and other passes of the table.
   std::string pipeline = kApplyPatterns;
   // Whether near matches are reported.
   bool explain = false;

@@ -28,6 +28,7 @@
 #include "tools/named_program.h"
 #include "tools/network_ends.h"
 #include "tools/outputs.h"
+#include "transpiler/extensions/extensions.h"
 #include "transpiler/freeze/test_program.h"
 
 namespace fixpoint {
@@ -163,8 +164,9 @@ absl::StatusOr<ExitCode> RunCostCommand(const CostCommand& command) {
   ASSIGN_OR_RETURN(const NamedProgram named, LoadNamedProgram(command.program));
   RETURN_IF_ERROR(CheckEndsAreDeclared(named.program, command.program));
   RETURN_IF_ERROR(CheckShapesAreOfInputs(command, named.program));
+  const QuantizerTable quantizers = command.extensions->Quantizers();
   // What training reads is not needed.
-  ASSIGN_OR_RETURN(const Program test, MakeTestProgram(named.program));
+  ASSIGN_OR_RETURN(const Program test, MakeTestProgram(named.program, &quantizers));
   ASSIGN_OR_RETURN(const NetworkEnds ends,
                    FindNetworkEnds(test, command.program, command.fetches, {}, "--fetches=NAME"));
   InferenceRequest request;
@@ -175,10 +177,15 @@ absl::StatusOr<ExitCode> RunCostCommand(const CostCommand& command) {
     request.feeds.push_back(std::move(feed));
   }
   kernels::UseThreads(1);
+  TranspileOptions how;
+  how.config = config.config;
+  how.names.config = config.name;
+  how.quantizers = &quantizers;
+  how.checks = &command.extensions->checks();
   CostReport report;
   report.program = command.program;
   report.batch_size = command.data ? batch.samples : command.batch_size;
-  ASSIGN_OR_RETURN(report.forms, MakeProgramForms(named.program, config, request));
+  ASSIGN_OR_RETURN(report.forms, MakeProgramForms(named.program, how, request));
   report.speeds = kernels::MeasureKernelSpeeds();
   RETURN_IF_ERROR(WriteStandardOutput(command.json ? CostJson(report) : CostText(report)));
   return kDone;

@@ -14,6 +14,8 @@
 
 namespace fixpoint {
 
+class Extensions;
+
 // The extents of an input of a program.
 struct NamedShape {
   std::string name;
@@ -37,6 +39,7 @@ struct CostCommand {
   std::vector<std::string>
       fetches;  // what to compute; none: what the program fetches, or the scores
   bool json = false;
+  const Extensions* extensions = nullptr;  // not null: quantizers and checks beside the built-in
 };
 
 absl::StatusOr<ExitCode> RunCostCommand(const CostCommand& command);

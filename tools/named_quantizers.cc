@@ -19,8 +19,7 @@ constexpr size_t kMostBytes = 1 << 20;
 
 }  // namespace
 
-absl::StatusOr<QuantizerTable> LoadQuantizers(const std::string& paths) {
-  QuantizerTable table;
+absl::StatusOr<QuantizerTable> LoadQuantizers(const std::string& paths, QuantizerTable table) {
   for (const std::string& path : SplitNames(paths)) {
     ASSIGN_OR_RETURN(const std::string text, ReadInputFile(path, kMostBytes));
     ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Quantizer>> quantizers,

@@ -10,10 +10,9 @@
 
 namespace fixpoint {
 
-// The built-in quantizers, and those of the files in `paths`, comma separated
-// (docs/quantizer_text.md). Errors: those of ReadInputFile and ReadQuantizers; kInvalidArgument: a
-// name is taken.
-absl::StatusOr<QuantizerTable> LoadQuantizers(const std::string& paths);
+// Adds the quantizers of the files in `paths`, comma separated (docs/quantizer_text.md), to a
+// table. Errors: those of ReadInputFile and ReadQuantizers; kInvalidArgument: a name is taken.
+absl::StatusOr<QuantizerTable> LoadQuantizers(const std::string& paths, QuantizerTable table);
 
 }  // namespace fixpoint
 

@@ -12,8 +12,10 @@
 #include "tools/interruption.h"
 #include "tools/network_ends.h"
 #include "tools/network_flags.h"
+#include "tools/plugin_flags.h"
 #include "tools/quantize_command.h"
 #include "tools/sample_flags.h"
+#include "transpiler/extensions/extensions.h"
 #include "transpiler/quantize/network_cost.h"
 
 DEFINE_string(config, "", "Configuration (proto/config/quant_config.proto as text).");
@@ -57,10 +59,12 @@ ToolHelp Help() {
   help.flag_groups = {
       {"What runs:", {"params", "data", "samples", "seed", "images", "labels", "loss", "scores"}},
       {"How it is quantized:",
-       {"config", "target", "fold_batch_norm", "equalize", "smooth", "correct_biases", "rounding"}},
+       {"config", "target", kPluginFlag, "fold_batch_norm", "equalize", "smooth", "correct_biases",
+        "rounding"}},
       {"What is measured:", {"metric", "eval_data", "max_drop", "budget"}},
       {"How:", {"threads", "batch_size", "max_iterations", "resume"}},
       {"What is written:", {"output", "times", "json"}}};
+  help.repeatable = {kPluginFlag};
   help.examples = {
       "quantize mlp.test.txt --params=mlp.params --data=digits:500 --output=mlp.int8 "
       "--metric=accuracy"};
@@ -116,6 +120,9 @@ absl::StatusOr<ExitCode> Run(const CommandLine& line) {
   command.batch_size = flags.batch_size;
   command.threads = flags.backend_options.threads;
   command.max_iterations = flags.backend_options.max_iterations;
+  Extensions extensions;
+  RETURN_IF_ERROR(LoadPlugins(&extensions));
+  command.extensions = &extensions;
   return RunQuantizeCommand(command);
 }
 

@@ -32,6 +32,7 @@
 #include "tools/progress_line.h"
 #include "tools/quantize_json.h"
 #include "tools/staged_report.h"
+#include "transpiler/extensions/extensions.h"
 #include "transpiler/quantize/network_cost.h"
 #include "transpiler/quantize/quantize.h"
 #include "transpiler/report/account.h"
@@ -239,6 +240,9 @@ absl::StatusOr<ExitCode> RunQuantizeCommand(const QuantizeCommand& command) {
   ASSIGN_OR_RETURN(const std::unique_ptr<SampleSet> measured, OpenMeasured(command));
   options.config = std::move(config.config);
   options.names.config = config.name;
+  const QuantizerTable quantizers = command.extensions->Quantizers();
+  options.quantizers = &quantizers;
+  options.checks = &command.extensions->checks();
   options.prepare.fold_batch_norm = command.fold_batch_norm;
   options.prepare.equalize_weights = command.equalize;
   options.weights = command.weights;

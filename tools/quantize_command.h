@@ -18,6 +18,8 @@
 
 namespace fixpoint {
 
+class Extensions;
+
 struct QuantizeCommand {
   SampleFlags from;
   NetworkVariables variables;
@@ -35,6 +37,7 @@ struct QuantizeCommand {
   int64_t batch_size = 1;
   int threads = 1;
   int64_t max_iterations = kDefaultMaxIterations;
+  const Extensions* extensions = nullptr;  // not null: quantizers and checks beside the built-in
 };
 
 // The answer is no if no plan meets the bound; the best is written.

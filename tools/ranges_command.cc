@@ -7,7 +7,6 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "ops/quantizer_table.h"
 #include "proto/base/nearest_name.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/program.h"
@@ -66,9 +65,8 @@ absl::StatusOr<const Format*> FormatOf(const std::string& name) {
 absl::StatusOr<std::string> RangesIn(const RangesCommand& command, const Format& format) {
   ASSIGN_OR_RETURN(const NamedProgram named, LoadNamedProgram(command.program));
   ASSIGN_OR_RETURN(const Scope parameters, LoadParameters(named.program.Proto(), command.params));
-  const QuantizerTable quantizers;
-  ASSIGN_OR_RETURN(const Program program, MakeTestProgram(named.program));
-  const absl::StatusOr<Ranges> ranges = FindLearnedRanges(program, parameters, quantizers);
+  ASSIGN_OR_RETURN(const Program program, MakeTestProgram(named.program, command.quantizers));
+  const absl::StatusOr<Ranges> ranges = FindLearnedRanges(program, parameters, *command.quantizers);
   if (!ranges.ok()) return InFile(command.program, ranges.status());
   absl::StatusOr<std::string> text = format.write(*ranges, program);
   if (!text.ok()) return InFile(command.program, text.status());

@@ -16,7 +16,9 @@
 #include "tools/interruption.h"
 #include "tools/network_ends.h"
 #include "tools/network_flags.h"
+#include "tools/plugin_flags.h"
 #include "tools/training_command.h"
+#include "transpiler/extensions/extensions.h"
 
 DEFINE_string(startup, "", "Startup program, which initialises the variables.");
 DEFINE_string(params, "",
@@ -67,7 +69,7 @@ ToolHelp Help() {
   help.flag_groups = {
       {"Programs and data:",
        {"startup", "params", "data", "eval_data", "eval_program", "images", "labels", "loss",
-        "scores", "measure"}},
+        "scores", "measure", kPluginFlag}},
       {"How to train:",
        {"epochs", "steps", "batch_size", "learning_rate", "seed", "augment_padding", "augment_flip",
         "eval_every", "keep_best", "stop_after", "backend", "threads", "max_iterations",
@@ -75,6 +77,7 @@ ToolHelp Help() {
       {"What to write:",
        {"save", "metrics", "report", "dump", "dump_output", "dump_plan", "profile"}},
       {"Checkpoints:", {"checkpoint_dir", "checkpoint_every", "keep_checkpoints", "resume"}}};
+  help.repeatable = {kPluginFlag};
   help.examples = {
       "train examples/data/mlp.train.txt --startup=examples/data/mlp.startup.txt "
       "--data=digits:500",
@@ -175,6 +178,10 @@ absl::StatusOr<ExitCode> Run(const CommandLine& line) {
   command.checkpoint_every = FLAGS_checkpoint_every;
   command.keep_checkpoints = FLAGS_keep_checkpoints;
   command.resume = FLAGS_resume;
+  Extensions extensions;
+  RETURN_IF_ERROR(LoadPlugins(&extensions));
+  const QuantizerTable quantizers = extensions.Quantizers();
+  command.quantizers = &quantizers;
   return RunTrainingCommand(command);
 }
 

@@ -24,6 +24,7 @@
 #include "tools/outputs.h"
 #include "tools/transpile_report.h"
 #include "transpiler/exchange/range_file.h"
+#include "transpiler/extensions/extensions.h"
 #include "transpiler/plan/rules.h"
 #include "transpiler/report/ops_left_out.h"
 #include "transpiler/train/quantize_transpiler.h"
@@ -71,8 +72,10 @@ absl::Status ReadConfig(const TrainCommand& command, TranspileOptions& options) 
 
 absl::Status ReadInputs(const TrainCommand& command, TrainInputs& inputs) {
   RETURN_IF_ERROR(ReadConfig(command, inputs.options));
-  ASSIGN_OR_RETURN(inputs.quantizers, LoadQuantizers(command.quantizers));
+  ASSIGN_OR_RETURN(inputs.quantizers,
+                   LoadQuantizers(command.quantizers, command.extensions->Quantizers()));
   inputs.options.quantizers = &inputs.quantizers;
+  inputs.options.checks = &command.extensions->checks();
   if (!command.plan.empty()) {
     RETURN_IF_ERROR(LoadTextMessage(command.plan, &inputs.plan));
     inputs.options.plan = &inputs.plan;

@@ -36,7 +36,7 @@ namespace fixpoint {
 namespace {
 
 absl::StatusOr<Program> EvaluationProgram(const TrainingCommand& command, const Program& training) {
-  if (command.eval_program.empty()) return MakeTestProgram(training);
+  if (command.eval_program.empty()) return MakeTestProgram(training, command.quantizers);
   ASSIGN_OR_RETURN(NamedProgram named, LoadNamedProgram(command.eval_program));
   return std::move(named.program);
 }
@@ -397,7 +397,7 @@ class TrainingRun {
   }
 
   RunReport MakeReport() const {
-    RunReport report = report_->Finish(evaluation_, scope_);
+    RunReport report = report_->Finish(evaluation_, scope_, *command_.quantizers);
     report.set_program(NameInReport(command_.program));
     AddSetting("data", NameInReport(command_.training_data), &report);
     if (command_.test_data) AddSetting("test data", NameInReport(*command_.test_data), &report);

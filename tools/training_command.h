@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "ops/quantizer_table.h"
 #include "runtime/backends.h"
 #include "runtime/data/augmentation.h"
 #include "runtime/data/data_source.h"
@@ -53,6 +54,8 @@ struct TrainingCommand {
   int64_t checkpoint_every = 0;  // steps; 0: only after the last
   int keep_checkpoints = 0;
   bool resume = false;
+
+  const QuantizerTable* quantizers = nullptr;  // not null
 };
 
 absl::StatusOr<ExitCode> RunTrainingCommand(const TrainingCommand& command);

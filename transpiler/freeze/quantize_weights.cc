@@ -50,7 +50,7 @@
 namespace fixpoint {
 namespace {
 
-// The casts that a weight passes through, the last one first.
+// The casts, and products with folded factors, that a weight passes through, the last one first.
 std::vector<const Op*> CastsBefore(const Value& weight) {
   std::vector<const Op*> casts;
   const Value* at = &weight;
@@ -67,13 +67,14 @@ struct WeightSource {
   bool is_cast = false;  // to FP32, which the parameter need not be
 };
 
-// Nothing if a cast on the way has a result other than FP32.
+// Nothing if a cast on the way has a result other than FP32, or another op is on the way.
 std::optional<WeightSource> SourceOf(const Value& weight, Era era) {
   WeightSource source;
   const Value* at = &weight;
   for (const Op* cast : CastsBefore(weight)) {
     const std::optional<OpAttributes> attributes = OpAttributes::Of(cast->desc(), era);
-    if (!attributes || attributes->Int("out_dtype") != VarType::FP32) return std::nullopt;
+    if (cast->type() != "cast" || !attributes || attributes->Int("out_dtype") != VarType::FP32)
+      return std::nullopt;
     source.is_cast = true;
     at = cast->Input("X")->value();
   }

@@ -18,6 +18,7 @@
 #include "proto/program/program.h"
 #include "transpiler/pipeline/input_error.h"
 #include "transpiler/plan/eligibility.h"
+#include "transpiler/plan/folded_weights.h"
 #include "transpiler/plan/integer_bias.h"
 #include "transpiler/plan/rules.h"
 #include "transpiler/plan/scale_training.h"
@@ -269,6 +270,11 @@ bool Planner::PlanSlots(const Op& op, const OpSchema& schema, const Target::Quan
     for (const Argument* argument : op.Inputs(slot.name())) {
       std::optional<Reason> why_not = eligibility_.WhyNotValue(*argument, decision.detail);
       SlotPlan planned{argument, SlotRole::ACTIVATION, {}, action.asks ? action.rule : ""};
+      if (!why_not.has_value() && IsForStatistics(op) &&
+          eligibility_.IsWeight(*argument->value())) {
+        remarks.push_back(absl::StrCat(slot.name(), " stays float, for the statistics"));
+        continue;
+      }
       if (!why_not.has_value()) {
         if (eligibility_.IsWeight(*argument->value())) planned.role = SlotRole::WEIGHT;
         planned.spec = specs_.Default(

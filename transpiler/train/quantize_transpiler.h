@@ -25,7 +25,8 @@
 namespace fixpoint {
 
 inline constexpr char kTrainPipeline[] =
-    "plan_quantizers,insert_quantizers,train_scales,freeze_batch_norm,initialize_state";
+    "fold_training_batch_norm,plan_quantizers,insert_quantizers,train_scales,freeze_batch_norm,"
+    "initialize_state";
 // The target if a configuration names none: the one whose programs run in the most runtimes
 // (docs/manual.md, "Targets").
 inline constexpr char kDefaultTarget[] = "paddle_2_6";

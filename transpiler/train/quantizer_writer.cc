@@ -496,7 +496,11 @@ void QuantizerWriter::Mark() {
       }
       SetAttrMarked(*op, MakeBoolAttr("with_quant_attr", true), change);
     }
-    rewriter_.SetAttr(*op, MakeStringsAttr(kRewiredAttr, change.marks));
+    // An earlier pass may have changed the op too.
+    std::vector<std::string> marks =
+        StringsAttr(op->desc(), kRewiredAttr).value_or(std::vector<std::string>());
+    marks.insert(marks.end(), change.marks.begin(), change.marks.end());
+    rewriter_.SetAttr(*op, MakeStringsAttr(kRewiredAttr, marks));
   }
 }
 

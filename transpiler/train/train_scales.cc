@@ -41,16 +41,13 @@
 #include "transpiler/plan/scale_training.h"
 #include "transpiler/plan/schedule.h"
 #include "transpiler/plan/target.h"
+#include "transpiler/train/role_pairs.h"
 #include "transpiler/train/state_writer.h"
 #include "transpiler/train/step_counter.h"
 #include "transpiler/train/train_context.h"
 
 namespace fixpoint {
 namespace {
-
-// Pairs of a parameter and its gradient: by them the reference finds the op that computes a
-// gradient.
-constexpr char kRoleVarAttr[] = "op_role_var";
 
 class ScaleTrainer {
  public:
@@ -135,7 +132,8 @@ class ScaleTrainer {
       sum.Input("X", {scheduled.of_float, scheduled.of_value}).Output("Out", of_value);
       of_value_by = &Insert(sum, kBackward, {}, *last);
     }
-    MoveRoleVar(*output.op, *of_value_by, of_value);
+    const std::vector<std::string> pair = TakeRolePair(*output.op, of_value, &rewriter_);
+    if (!pair.empty()) AddTo(*of_value_by, kRoleVarAttr, pair);
     return last;
   }
 
@@ -192,19 +190,6 @@ class ScaleTrainer {
     }
     AddTo(op, kRewiredAttr, marks);
     return before;
-  }
-
-  // Another op now computes the gradient of a parameter that a gradient op declares in op_role_var.
-  void MoveRoleVar(const Op& from, const Op& to, const std::string& gradient) {
-    std::vector<std::string> pairs = RoleVariables(from.desc());
-    for (size_t i = 1; i < pairs.size(); i += 2) {
-      if (pairs[i] != gradient) continue;
-      AddTo(to, kRoleVarAttr, {pairs[i - 1], gradient});
-      AddTo(from, kRewiredAttr, {AttributeMark(from, kRoleVarAttr)});
-      pairs.erase(pairs.begin() + i - 1, pairs.begin() + i + 1);
-      rewriter_.SetAttr(from, MakeStringsAttr(kRoleVarAttr, pairs));
-      return;
-    }
   }
 
   void AddTo(const Op& op, absl::string_view attr, const std::vector<std::string>& strings) {

@@ -71,7 +71,7 @@ TEST(Pipeline, RefusesToRunAPassInTheContextOfAnotherStage) {
   const absl::Status status = pipeline->Run(program, context, PipelineOptions());
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(status.message()),
-              testing::HasSubstr("plan_quantizers is a pass of another stage"));
+              testing::HasSubstr("fold_training_batch_norm is a pass of another stage"));
 }
 
 // Says that there is a plan, and makes none.

@@ -11,11 +11,6 @@
 #include "transpiler/exchange/tensorrt_cache.h"
 
 namespace fixpoint {
-namespace {
-
-constexpr size_t kLargestFile = 64 << 20;
-
-}  // namespace
 
 absl::StatusOr<RangeProfile> ParseRanges(absl::string_view text, absl::string_view name,
                                          const Program* program) {
@@ -34,7 +29,7 @@ absl::StatusOr<RangeProfile> ParseRanges(absl::string_view text, absl::string_vi
 }
 
 absl::StatusOr<RangeProfile> LoadRanges(const std::string& path, const Program* program) {
-  ASSIGN_OR_RETURN(const std::string text, ReadInputFile(path, kLargestFile));
+  ASSIGN_OR_RETURN(const std::string text, ReadInputFile(path, kMostTextBytes));
   return ParseRanges(text, InputName(path), program);
 }
 

@@ -13,6 +13,7 @@
 #include "ops/op_types.h"
 #include "proto/program/attributes.h"
 #include "proto/program/program.h"
+#include "proto/program/role_variables.h"
 #include "transpiler/pipeline/marks.h"
 #include "transpiler/plan/scale_training.h"
 
@@ -399,7 +400,7 @@ void Check::OnlyPlannedArgumentsChanged(const Op& op) {
   const bool may_be_marked =
       !op.sub_blocks().empty() || std::any_of(op.inputs().begin(), op.inputs().end(), is_named);
   for (const std::string& attr : op.ChangedAttrs()) {
-    if (attr == "op_role_var") {
+    if (attr == kRoleVarAttr) {
       Violated(2, Describe(op), ": op_role_var was edited");
     } else if (!IsMark(attr) || !may_be_marked) {
       Violated(6, Describe(op), ": attribute ", attr, " is not as before");

@@ -36,6 +36,7 @@
 #include "proto/program/op_builder.h"
 #include "proto/program/program.h"
 #include "proto/program/rewriter.h"
+#include "proto/program/role_variables.h"
 #include "transpiler/pipeline/marks.h"
 #include "transpiler/pipeline/op_templates.h"
 #include "transpiler/plan/scale_training.h"
@@ -47,10 +48,6 @@
 
 namespace fixpoint {
 namespace {
-
-// Pairs of a parameter and its gradient: by them the reference finds the op that computes a
-// gradient.
-constexpr char kRoleVarAttr[] = "op_role_var";
 
 class ScaleTrainer {
  public:

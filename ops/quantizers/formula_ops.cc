@@ -13,7 +13,7 @@
 #include "ops/code_range.h"
 #include "ops/op_form.h"
 #include "ops/op_schema.h"
-#include "ops/op_traits.h"
+#include "ops/written_op.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/attributes.h"
 #include "proto/program/op_builder.h"
@@ -105,9 +105,6 @@ absl::StatusOr<std::vector<OpDesc>> FormulaOps::Fill(const QuantizerText::Sectio
 }
 
 absl::Status FormulaOps::FillOne(OpDesc* op, int line) {
-  if (FindOpSchema(op->type()) == nullptr) {
-    return text_.Error(line, absl::StrCat("there is no op type \"", op->type(), "\""));
-  }
   RETURN_IF_ERROR(CheckForm(*op, line));
   for (OpDesc::Attr& attr : *op->mutable_attrs()) RETURN_IF_ERROR(FillAttribute(*op, &attr, line));
   RETURN_IF_ERROR(TakeExtents(op, line));
@@ -122,33 +119,18 @@ absl::Status FormulaOps::FillOne(OpDesc* op, int line) {
 }
 
 absl::Status FormulaOps::CheckForm(const OpDesc& op, int line) const {
-  const OpSchema& schema = *FindOpSchema(op.type());
-  if (!schema.traits().captures.empty()) {
-    return text_.Error(line, absl::StrCat(op.type(), " runs a block, which no formula has"));
-  }
-  const auto unknown = [&](absl::string_view what, absl::string_view name) {
-    return text_.Error(line, absl::StrCat(op.type(), " has no ", what, " ", name));
-  };
-  for (const OpDesc::Var& slot : op.inputs()) {
-    if (schema.FindInput(slot.parameter(), use_.era) == nullptr) {
-      return unknown("input", slot.parameter());
-    }
-  }
-  for (const OpDesc::Var& slot : op.outputs()) {
-    if (schema.FindOutput(slot.parameter(), use_.era) == nullptr) {
-      return unknown("output", slot.parameter());
-    }
-  }
+  WrittenOp written{op.type(), {}, {}, {}};
+  for (const OpDesc::Var& slot : op.inputs()) written.inputs.push_back(slot.parameter());
+  for (const OpDesc::Var& slot : op.outputs()) written.outputs.push_back(slot.parameter());
   for (const OpDesc::Attr& attr : op.attrs()) {
-    const bool is_word = attr.name() == kStraightThroughAttr || attr.name() == kStopGradientAttr;
-    if (is_word && !BoolValue(attr).has_value()) {
+    if (attr.name() != kStraightThroughAttr && attr.name() != kStopGradientAttr) {
+      written.attributes.push_back(attr.name());
+    } else if (!BoolValue(attr).has_value()) {
       return text_.Error(line, absl::StrCat(attr.name(), " is true or false"));
     }
-    if (!is_word && schema.FindAttr(attr.name(), use_.era) == nullptr) {
-      return unknown("attribute", attr.name());
-    }
   }
-  return absl::OkStatus();
+  const absl::Status names = CheckNames(written, use_.era);
+  return names.ok() ? names : text_.Error(line, names.message());
 }
 
 absl::Status FormulaOps::CheckOutputs(const OpDesc& op, const QuantizerText::Section& section,
@@ -187,8 +169,14 @@ absl::Status FormulaOps::FillAttribute(const OpDesc& op, OpDesc::Attr* attr, int
   const AttrSchema* const schema = FindOpSchema(op.type())->FindAttr(attr->name(), use_.era);
   const double value = NumberOf(name) + more;
   if (schema != nullptr && schema->type == INT) {
-    if (!(std::fabs(value) < 1e9)) {
-      return text_.Error(line, absl::StrCat(attr->name(), " is ", value, "; want an integer"));
+    double largest = std::fabs(value);
+    for (const QuantizerParameter& setting : text_.settings) {
+      if (setting.name != name) continue;
+      largest = std::max(std::fabs(setting.min + more), std::fabs(setting.max + more));
+    }
+    if (!(largest < 1e9)) {
+      return text_.Error(
+          line, absl::StrCat(attr->name(), " can be ", largest, "; want an integer below 1e9"));
     }
     *attr = MakeIntAttr(attr->name(), static_cast<int32_t>(value));
   } else if (schema != nullptr && schema->type == FLOAT) {

@@ -14,6 +14,7 @@
 #include "ops/op_schema.h"
 #include "ops/quantizer_table.h"
 #include "ops/quantizers/formula_ops.h"
+#include "ops/quantizers/formula_types.h"
 #include "ops/quantizers/quantizer_text.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/attributes.h"
@@ -177,11 +178,17 @@ class TextQuantizer final : public Quantizer {
 
   // Whether the formula can be used: what the functions above need.
   absl::Status Check(const QuantizerUse& use) const {
-    RETURN_IF_ERROR(FillForward(use).status());
-    RETURN_IF_ERROR(FormulaOps(*text_, use).Fill(text_->initial).status());
+    ASSIGN_OR_RETURN(const Ops forward, FillForward(use));
+    ASSIGN_OR_RETURN(const Ops initial, FormulaOps(*text_, use).Fill(text_->initial));
     ASSIGN_OR_RETURN(const Ops update, FormulaOps(*text_, use).Fill(text_->update));
     RETURN_IF_ERROR(CheckUpdates(update));
-    return DeriveGradient(use).status();
+    ASSIGN_OR_RETURN(const Ops gradient, DeriveGradient(use));
+    const QuantizerRecipe& recipe = recipes_.front();
+    RETURN_IF_ERROR(FormulaTypes(*text_, recipe, use).Take(initial, text_->initial));
+    RETURN_IF_ERROR(FormulaTypes(*text_, recipe, use).Take(update, text_->update));
+    FormulaTypes types(*text_, recipe, use);
+    RETURN_IF_ERROR(types.Take(forward, text_->forward));
+    return types.Take(gradient, text_->gradient);
   }
 
  private:

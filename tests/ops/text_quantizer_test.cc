@@ -146,7 +146,7 @@ TEST(TextQuantizer, WhatIsWrongIsReportedWithItsLine) {
       {states + forward + "  fake_quantize_dequantize_at_range(X=x, InScale=r) -> (Out=b)\n",
        "q.txt:6: another op that quantizes; the first is on line 5"},
       {states + "forward:\n  rulu(X=r) -> (Out=a)\n" + forward.substr(9),
-       "q.txt:5: there is no op type \"rulu\""},
+       "q.txt:5: there is no op rulu"},
       {states + "forward:\n  scale(X=r) -> (Out=a) {scale=\"$bit\"}\n" + forward.substr(9),
        "q.txt:5: scale: \"$bit\" is neither a setting nor bits, largest or lowest"},
       {states + "forward:\n  floor(X=r) -> (Out=s)\n"
@@ -178,6 +178,16 @@ TEST(TextQuantizer, WhatIsWrongIsReportedWithItsLine) {
        "q.txt:7: update: does not write r, which is trained"},
       {states + forward + "update:\n  scale(X=rate) -> (Out=r)\n",
        "q.txt:7: reads \"rate\", which is no state, setting or number"},
+      {states + "forward:\n  fake_quantize_dequantize_at_range(X=x, InScale=r) -> (Out=out) "
+                "{surrogate=\"clip\"}\n",
+       "q.txt:5: fake_quantize_dequantize_at_range: surrogate is \"clip\"; want clamp_then_round"},
+      {states + forward + "initial:\n  abs(X=x) -> (Out=r)\n",
+       "q.txt:7: writes \"r\" as [4,3]; want [1]"},
+      {states + "forward:\n  transpose(X=x) -> (Out=y) {axis=[1, 0]}\n"
+                "  fake_quantize_dequantize_at_range(X=y, InScale=r) -> (Out=out)\n",
+       "q.txt:6: writes \"out\" as [3,4]; want [4,3]"},
+      {states + "forward:\n  elementwise_add(X=x, Y=x) -> (Out=y) {axis=5}\n" + forward.substr(9),
+       "q.txt:5: elementwise_add: "},
       {states + forward + "initial:\n  relu X\n", "q.txt:7:8: found \"X\""},
   };
   for (const auto& [sections, error] : cases) {

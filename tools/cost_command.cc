@@ -26,6 +26,7 @@
 #include "tools/inference_inputs.h"
 #include "tools/named_config.h"
 #include "tools/named_program.h"
+#include "tools/named_quantizers.h"
 #include "tools/network_ends.h"
 #include "tools/outputs.h"
 #include "transpiler/freeze/test_program.h"
@@ -158,8 +159,11 @@ absl::StatusOr<std::vector<NamedShape>> ParseShapes(const std::string& shapes) {
 }
 
 absl::StatusOr<ExitCode> RunCostCommand(const CostCommand& command) {
-  RETURN_IF_ERROR(CheckInputs({command.program, command.config, command.target}));
+  std::vector<std::string> paths = SplitNames(command.quantizers);
+  paths.insert(paths.end(), {command.program, command.config, command.target});
+  RETURN_IF_ERROR(CheckInputs(paths));
   ASSIGN_OR_RETURN(const NamedConfig config, LoadNamedConfig(command.config, command.target));
+  ASSIGN_OR_RETURN(const NamedQuantizers quantizers, LoadQuantizers(command.quantizers));
   ASSIGN_OR_RETURN(const NamedProgram named, LoadNamedProgram(command.program));
   RETURN_IF_ERROR(CheckEndsAreDeclared(named.program, command.program));
   RETURN_IF_ERROR(CheckShapesAreOfInputs(command, named.program));
@@ -178,7 +182,8 @@ absl::StatusOr<ExitCode> RunCostCommand(const CostCommand& command) {
   CostReport report;
   report.program = command.program;
   report.batch_size = command.data ? batch.samples : command.batch_size;
-  ASSIGN_OR_RETURN(report.forms, MakeProgramForms(named.program, config, request));
+  ASSIGN_OR_RETURN(report.forms,
+                   MakeProgramForms(named.program, config, quantizers.table, request));
   report.speeds = kernels::MeasureKernelSpeeds();
   RETURN_IF_ERROR(WriteStandardOutput(command.json ? CostJson(report) : CostText(report)));
   return kDone;

@@ -31,6 +31,7 @@ struct CostCommand {
   std::string program;
   std::string config;
   std::string target;
+  std::string quantizers;  // files, comma separated, beside the built-in ones
   int64_t batch_size = 1;
   std::vector<NamedShape> shapes;  // where they are not as declared with the batch size
   std::optional<DataSource> data;  // whose first batch gives shapes and lengths of sequences

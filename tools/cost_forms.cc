@@ -83,11 +83,13 @@ struct Lowered {
 // The program as it will be lowered once it is trained with this configuration. One that is already
 // quantized is used as it is: a portable program is already frozen.
 absl::StatusOr<Lowered> LowerMadeUp(const Program& program, const NamedConfig& config,
+                                    const QuantizerTable& quantizers,
                                     const InferenceRequest& request, std::string* quantized_by) {
   Program quantized = program.Clone();
   TranspileOptions options;
   options.config = config.config;
   options.names.config = config.name;
+  options.quantizers = &quantizers;
   ASSIGN_OR_RETURN(TranspileResult transpiled, Transpile(&quantized, options));
   *quantized_by = transpiled.left_alone;
   // So that errors tell its ops from those of the given program.
@@ -126,10 +128,12 @@ std::vector<FloatOp> FloatOpsOf(const Lowered& lowered) {
 }  // namespace
 
 absl::StatusOr<ProgramForms> MakeProgramForms(const Program& program, const NamedConfig& config,
+                                              const QuantizerTable& quantizers,
                                               const InferenceRequest& request) {
   ProgramForms forms;
   ASSIGN_OR_RETURN(forms.given, PlanAsGiven(program, request));
-  absl::StatusOr<Lowered> lowered = LowerMadeUp(program, config, request, &forms.quantized_by);
+  absl::StatusOr<Lowered> lowered =
+      LowerMadeUp(program, config, quantizers, request, &forms.quantized_by);
   if (!lowered.ok()) {
     if (absl::IsInternal(lowered.status()) || absl::IsInvalidArgument(lowered.status())) {
       return lowered.status();

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "ops/quantizer_table.h"
 #include "proto/program/program_fwd.h"
 #include "runtime/executor/inference_plan.h"
 #include "runtime/executor/plan.h"
@@ -54,6 +55,7 @@ struct ProgramForms {
 // parameter are not known, or the configuration or the program is wrong. `why_not` has any other
 // reason that the program cannot be quantized, frozen or lowered.
 absl::StatusOr<ProgramForms> MakeProgramForms(const Program& program, const NamedConfig& config,
+                                              const QuantizerTable& quantizers,
                                               const InferenceRequest& request);
 
 }  // namespace fixpoint

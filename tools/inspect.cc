@@ -58,6 +58,7 @@ DEFINE_string(shapes, "", "extents of inputs: x=1x3x224x224; of sequences: words
 DEFINE_string(fetches, "", "outputs, comma separated; by default what it fetches, or the scores");
 DEFINE_string(target, "", "target to quantize for; by default that of transpile");
 DEFINE_string(config, "", "configuration to quantize by");
+DEFINE_string(quantizers, "", "files of quantizers as text that the configuration can name");
 DEFINE_string(output, "", "where to write what is made; a program is gzipped for .gz");
 DEFINE_bool(merge, false, "writes one profile of all samples");
 DEFINE_bool(diff, false, "compares two profiles; exits with 1 if anything is different");
@@ -256,6 +257,7 @@ absl::StatusOr<ExitCode> Cost(const Paths& paths) {
   command.program = paths[0];
   command.config = FLAGS_config;
   command.target = FLAGS_target;
+  command.quantizers = FLAGS_quantizers;
   command.batch_size = FLAGS_batch_size;
   ASSIGN_OR_RETURN(command.shapes, ParseShapes(FLAGS_shapes));
   if (!FLAGS_data.empty()) {
@@ -331,7 +333,7 @@ std::vector<Subcommand> Subcommands() {
        "what its inference will take, in float and on integers",
        1,
        1,
-       {"batch_size", "data", "shapes", "fetches", "target", "config", "json"},
+       {"batch_size", "data", "shapes", "fetches", "target", "config", "quantizers", "json"},
        &Cost},
       {"profile",
        "FILE...",

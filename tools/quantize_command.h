@@ -23,6 +23,7 @@ struct QuantizeCommand {
   NetworkVariables variables;
   std::string config;
   std::string target;
+  std::string quantizers;  // files, comma separated, beside the built-in ones
   bool fold_batch_norm = false;
   bool equalize = false;
   WeightMethods weights;

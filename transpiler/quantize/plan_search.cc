@@ -22,7 +22,7 @@ absl::StatusOr<std::unique_ptr<PlanSearch>> PlanSearch::Create(const SearchedNet
   std::unique_ptr<PlanSearch> search(new PlanSearch(network, measurements));
   ASSIGN_OR_RETURN(const SimulatedModel simulated,
                    Simulate(*network.program, *network.profile, network.config, network.names,
-                            network.parameters));
+                            network.quantizers, network.parameters));
   search->layers_ = LayerLevels::Of(*network.program, simulated.plan);
   if (!search->layers_.layers().empty()) return search;
   return absl::FailedPreconditionError(absl::StrCat(
@@ -32,7 +32,7 @@ absl::StatusOr<std::unique_ptr<PlanSearch>> PlanSearch::Create(const SearchedNet
 absl::StatusOr<SimulatedModel> PlanSearch::SimulateWith(const Levels& levels,
                                                         Scope* parameters) const {
   return Simulate(*network_.program, *network_.profile, layers_.Apply(network_.config, levels),
-                  network_.names, parameters);
+                  network_.names, network_.quantizers, parameters);
 }
 
 absl::StatusOr<Measured> PlanSearch::MetricOf(const Metric& metric, const Levels& levels) {

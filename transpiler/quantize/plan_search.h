@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "ops/quantizer_table.h"
 #include "absl/strings/string_view.h"
 #include "proto/config/quant_config.pb.h"
 #include "proto/config/range_profile.pb.h"
@@ -42,6 +43,7 @@ struct SearchedNetwork {
   const RangeProfile* profile = nullptr;
   QuantConfig config;
   InputNames names;
+  const QuantizerTable* quantizers = nullptr;  // null: the built-in ones
   std::vector<std::string> outputs;
   const SampleSet* samples = nullptr;   // on which noise is measured
   const SampleSet* measured = nullptr;  // on which the metric is

@@ -89,7 +89,7 @@ class Quantization {
     ASSIGN_OR_RETURN(network_.simulated_parameters, CopyOf(network_.prepared.scope));
     ASSIGN_OR_RETURN(network_.simulated,
                      Simulate(network_.prepared.program, network_.profile, network_.config,
-                              options_.names, &network_.simulated_parameters));
+                              options_.names, options_.quantizers, &network_.simulated_parameters));
     if (network_.simulated.plan.sites().empty()) {
       return In(network_.prepared.program.name(),
                 absl::FailedPreconditionError(
@@ -167,6 +167,7 @@ class Quantization {
     run.batches = &batches;
     run.samples = options_.weights.samples;
     run.threads = options_.threads;
+    run.quantizers = options_.quantizers;
     run.progress = [this, what](int64_t done, int64_t of) { Tell(what, done, of); };
     return method(run);
   }
@@ -185,8 +186,11 @@ class Quantization {
                                                          Scope* parameters) {
     const NetworkPair networks = {network_.prepared.program, &network_.prepared.scope,
                                   simulated.program, parameters};
+    const QuantizerTable built_in;
+    const QuantizerTable& quantizers =
+        options_.quantizers != nullptr ? *options_.quantizers : built_in;
     ASSIGN_OR_RETURN(const std::vector<ClippedWeight> clipped,
-                     ClipWeights(simulated.program, simulated.plan, QuantizerTable(), parameters));
+                     ClipWeights(simulated.program, simulated.plan, quantizers, parameters));
     if (options_.weights.rounding) {
       RoundOptions rounding = *options_.weights.rounding;
       if (saves_state()) rounding.kept = options_.state_folder;
@@ -265,13 +269,14 @@ class Quantization {
     searched.profile = &network_.profile;
     searched.config = network_.config;
     searched.names = options_.names;
+    searched.quantizers = options_.quantizers;
     searched.outputs = network_.outputs;
     searched.samples = data_.samples;
     searched.measured = measured_;
     searched.run = HowToMeasure();
     ASSIGN_OR_RETURN(const SimulatedModel configured,
                      Simulate(network_.prepared.program, network_.profile, network_.config,
-                              options_.names, &network_.prepared.scope));
+                              options_.names, options_.quantizers, &network_.prepared.scope));
     if (ChangesWeights(configured.plan)) {
       searched.change_weights = [this](const SimulatedModel& simulated, Scope* parameters) {
         return ChangeWeights(simulated, parameters).status();

@@ -42,6 +42,10 @@ struct QuantizeData {
 struct QuantizeOptions {
   QuantConfig config;
   InputNames names;
+  // A user's own quantizers, and the texts that they are read from, by which a run that goes on
+  // knows them; null: the built-in ones.
+  const QuantizerTable* quantizers = nullptr;
+  std::string quantizer_texts;
   PrepareOptions prepare;
   // The variables of the program, where it does not tell (FindNetworkVariables), and what it is
   // fed.

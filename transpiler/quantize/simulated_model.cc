@@ -13,12 +13,13 @@ namespace fixpoint {
 
 absl::StatusOr<SimulatedModel> Simulate(const Program& program, const RangeProfile& profile,
                                         const QuantConfig& config, const InputNames& names,
-                                        Scope* parameters) {
+                                        const QuantizerTable* quantizers, Scope* parameters) {
   SimulatedModel model{program.Clone(), {}, {}};
   TranspileOptions options;
   options.config = config;
   options.names = names;
   options.profile = &profile;
+  options.quantizers = quantizers;
   ASSIGN_OR_RETURN(TranspileResult result, Transpile(&model.program, options));
   if (result.new_startup) {
     ASSIGN_OR_RETURN(reference::Interpreter interpreter,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "ops/quantizer_table.h"
 #include "proto/config/quant_config.pb.h"
 #include "proto/config/quant_plan.pb.h"
 #include "proto/config/range_profile.pb.h"
@@ -24,11 +25,12 @@ struct SimulatedModel {
 };
 
 // Quantizes a float program for inference. `parameters` are its parameters; the state of its
-// quantizers is added to them, or replaces that of another configuration. Errors: those of
-// Transpile (transpiler/train/quantize_transpiler.h) and of the reference interpreter.
+// quantizers is added to them, or replaces that of another configuration. `quantizers` null: the
+// built-in ones. Errors: those of Transpile (transpiler/train/quantize_transpiler.h) and of the
+// reference interpreter.
 absl::StatusOr<SimulatedModel> Simulate(const Program& program, const RangeProfile& profile,
                                         const QuantConfig& config, const InputNames& names,
-                                        Scope* parameters);
+                                        const QuantizerTable* quantizers, Scope* parameters);
 
 // A copy of all values. Error (kFailedPrecondition): there is no memory.
 absl::StatusOr<Scope> CopyOf(const Scope& scope);

@@ -8,12 +8,14 @@
 #include "proto/file/text_message.h"
 #include "transpiler/exchange/glow_profile.h"
 #include "transpiler/exchange/nni_calibration.h"
+#include "transpiler/exchange/paddle_thresholds.h"
 #include "transpiler/exchange/tensorrt_cache.h"
 
 namespace fixpoint {
 
 absl::StatusOr<RangeProfile> ParseRanges(absl::string_view text, absl::string_view name,
                                          const Program* program) {
+  if (LooksLikeProgram(text)) return ReadPaddleThresholds(text, name);
   if (LooksLikeTensorRtCache(text)) return ReadTensorRtCache(text, name);
   if (LooksLikeGlowProfile(text)) return ReadGlowProfile(text, name);
   if (absl::StartsWith(absl::StripLeadingAsciiWhitespace(text), "{")) {

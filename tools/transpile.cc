@@ -71,6 +71,8 @@ DEFINE_bool(equalize_weights, false,
 DEFINE_bool(add_biases, false, "Give products without a bias one of zeros.");
 DEFINE_bool(split_layer_norms, false,
             "Give products a layer norm of their own where other ops read its result too.");
+DEFINE_bool(pack_tables, false,
+            "Store lookup tables of floats as PaddlePaddle's rows of 8-bit codes.");
 DEFINE_bool(allow_dynamic, false,
             "Allow a frozen program to find ranges of activations as it runs.");
 DEFINE_string(plan, "", "Follow this plan instead of making one.");
@@ -104,7 +106,8 @@ std::vector<ModeFlags> Modes() {
             "add_biases", "split_layer_norms"}},
           {"freeze",
            {"output", "dry_run", "json", "print_after", "stop_after", "params", "params_output",
-            "pass_pipeline", "patterns", "feeds", "fetches", "frozen_form", "allow_dynamic"}},
+            "pass_pipeline", "patterns", "feeds", "fetches", "frozen_form", "allow_dynamic",
+            "pack_tables"}},
           {"lower",
            {"output", "dry_run", "json", "print_after", "stop_after", "params", "params_output",
             "explain", "pass_pipeline", "patterns"}},
@@ -243,6 +246,7 @@ absl::StatusOr<ExitCode> Freeze(const std::string& path, const std::vector<Patte
   options.feeds = SplitNames(FLAGS_feeds);
   options.fetches = SplitNames(FLAGS_fetches);
   options.allow_dynamic = FLAGS_allow_dynamic;
+  options.pack_tables = FLAGS_pack_tables;
   if (FLAGS_frozen_form == "legacy") {
     options.form = FrozenForm::kLegacy;
   } else if (FLAGS_frozen_form == "legacy_int8") {
@@ -252,10 +256,13 @@ absl::StatusOr<ExitCode> Freeze(const std::string& path, const std::vector<Patte
                                    "; there are portable, legacy and legacy_int8"));
   }
   options.pipeline = FLAGS_pass_pipeline;
+  if (!options.pipeline.empty() && options.pack_tables) {
+    return UsageError("--pass_pipeline names the passes; leave out --pack_tables, which is one");
+  }
   ASSIGN_OR_RETURN(options.passes, PassesWithPatterns(FreezePasses(), patterns));
   RETURN_IF_ERROR(
       CheckPipeline(ParseFreezePipeline(options.pipeline, options.form, *options.passes).status()));
-  ASSIGN_OR_RETURN(options.pipeline_options, OptionsOfPipeline(FreezePipelineOf(options.form)));
+  ASSIGN_OR_RETURN(options.pipeline_options, OptionsOfPipeline(FreezePipelineOf(options)));
   return RunFreezeCommand(MakeModelCommand(path), options);
 }
 

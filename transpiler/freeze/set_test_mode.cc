@@ -8,7 +8,7 @@
 //   fake_quantize_range_abs_max(InScale=s, X=x) -> (Out=q, OutScale=s) {is_test=true}
 //
 // Everything that a schedule starts at some step counts as started: quantized values are read, and
-// no op reads the step.
+// no op reads the step. What training dithers is read as it is.
 //
 // A quantizer that finds its range anew from each tensor has no test mode: its is_test would read
 // the range of the last training step, which the last update of the weights made stale.
@@ -33,6 +33,8 @@
 namespace fixpoint {
 namespace {
 
+constexpr char kDither[] = "dither";
+
 class TestModeSetter {
  public:
   TestModeSetter(Program* program, const PassContext& context, absl::string_view pass)
@@ -43,7 +45,7 @@ class TestModeSetter {
 
   absl::Status SetAll() {
     for (const Op& op : program_.ops()) {
-      if (op.type() == kSelectFromStep) {
+      if (op.type() == kSelectFromStep || op.type() == kDither) {
         RETURN_IF_ERROR(ReadSelected(op));
       } else {
         Set(op);
@@ -68,9 +70,9 @@ class TestModeSetter {
     }
   }
 
-  // Makes readers of a value that is quantized from some step on read the quantized value. Error
-  // (kFailedPrecondition): at a reader, the quantized variable's name means another variable, or
-  // one that is written more than once.
+  // Makes readers of a value that is quantized from some step on read the quantized value, and
+  // those of a dithered value the value. Error (kFailedPrecondition): at a reader, the quantized
+  // variable's name means another variable, or one that is written more than once.
   absl::Status ReadSelected(const Op& select) {
     const Argument* selected = select.Input("X");
     const Argument* out = select.Output("Out");

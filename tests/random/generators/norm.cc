@@ -1,4 +1,4 @@
-// Batch, layer, instance and group norm, and dropout.
+// Batch, layer, instance and group norm, dropout and dither.
 
 #include <algorithm>
 #include <cmath>
@@ -137,14 +137,15 @@ void Dropout(CaseMaker& c) {
        c.OneOf<std::string>({"upscale_in_train", "downgrade_in_infer"}), "\"}");
 }
 
+void Dither(CaseMaker& c) {
+  c.Op("dither(X=", c.Numbers(c.SomeDims(1, 4)), ") -> (Out=out) {seed=", c.Between(0, 2), "}");
+}
+
 }  // namespace
 
 Generators NormGenerators() {
-  return {{"batch_norm", BatchNorm},
-          {"layer_norm", LayerNorm},
-          {"instance_norm", InstanceNorm},
-          {"group_norm", GroupNorm},
-          {"dropout", Dropout}};
+  return {{"batch_norm", BatchNorm}, {"layer_norm", LayerNorm}, {"instance_norm", InstanceNorm},
+          {"group_norm", GroupNorm}, {"dither", Dither},        {"dropout", Dropout}};
 }
 
 }  // namespace fixpoint::random_cases

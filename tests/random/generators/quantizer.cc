@@ -252,6 +252,19 @@ void QuantizeAtRange(CaseMaker& c) {
        ", quant_axis=", axis, "}");
 }
 
+void QuantizeAffine(CaseMaker& c) {
+  const std::string x = c.Numbers(c.SomeDims(1, 4));
+  const bool is_unsigned = c.OneIn(2);
+  const int bits = SomeBits(c);
+  const int lowest = is_unsigned ? 0 : -(1 << (bits - 1));
+  const std::string step = SomeState(c, {1}, 0.01f, 0.1f);
+  const std::string zero_point =
+      c.Floats({1}, {static_cast<float>(c.Between(lowest, lowest + (1 << bits) - 1))});
+  c.Op("fake_quantize_dequantize_affine(X=", x, ", InScale=", step, ", InZeroPoint=", zero_point,
+       ") -> (Out=out) {bit_length=", bits, ", unsigned_codes=", BoolText(is_unsigned),
+       ", round_type=", c.Between(0, 1), "}");
+}
+
 void ScaleGradient(CaseMaker& c) {
   c.Op("scale_gradient(X=", c.Numbers(c.SomeDims(1, 4)), ", Factor=", c.Numbers({1}),
        ") -> (Out=out)");
@@ -277,6 +290,7 @@ Generators QuantizerGenerators() {
                            {"fake_dequantize_bias", DequantizeBias},
                            {"fake_channel_wise_dequantize_max_abs", DequantizeChannelWise},
                            {"dequantize_log", DequantizeLog},
+                           {"fake_quantize_dequantize_affine", QuantizeAffine},
                            {"fake_quantize_dequantize_at_range", QuantizeAtRange},
                            {"scale_gradient", ScaleGradient},
                            {"quantize_linear", QuantizeLinear},

@@ -14,6 +14,7 @@
 #include "ops/op_form.h"
 #include "ops/op_schema.h"
 #include "ops/op_traits.h"
+#include "ops/surrogate.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/attributes.h"
 #include "proto/program/op_builder.h"
@@ -63,6 +64,10 @@ OpDesc FillConstant(const std::string& name, double value) {
 
 }  // namespace
 
+bool QuantizesFormula(const OpDesc& op) {
+  return op.type() == kQuantizeAtRange || op.type() == kQuantizeAffine;
+}
+
 absl::Span<const absl::string_view> NumbersOfSpec() { return kNumbers; }
 
 bool IsNumberOfSpec(absl::string_view name) {
@@ -79,10 +84,22 @@ FormulaOps::FormulaOps(const QuantizerText& text, const QuantizerUse& use)
   for (const absl::string_view number : kNumbers) extents_[number] = Extent::kOne;
   for (const QuantizerParameter& setting : text.settings) extents_[setting.name] = Extent::kOne;
   for (const QuantizerText::State& state : text.states) {
-    const Extent extent = state.per_range ? Extent::kRanges : Extent::kOne;
+    const Extent extent = ExtentOf(state);
     extents_[state.name] = extent;
     if (state.is_trained) extents_[absl::StrCat(state.name, kGradientSuffix)] = extent;
   }
+}
+
+FormulaOps::Extent FormulaOps::ExtentOf(const QuantizerText::State& state) {
+  switch (state.extent) {
+    case QuantizerText::State::Extent::kOne:
+      return Extent::kOne;
+    case QuantizerText::State::Extent::kRanges:
+      return Extent::kRanges;
+    case QuantizerText::State::Extent::kElements:
+      break;
+  }
+  return Extent::kValue;
 }
 
 absl::StatusOr<std::vector<OpDesc>> FormulaOps::Fill(const QuantizerText::Section& section) {
@@ -111,14 +128,22 @@ absl::Status FormulaOps::FillOne(OpDesc* op, int line) {
   RETURN_IF_ERROR(CheckForm(*op, line));
   for (OpDesc::Attr& attr : *op->mutable_attrs()) RETURN_IF_ERROR(FillAttribute(*op, &attr, line));
   RETURN_IF_ERROR(TakeExtents(op, line));
-  if (op->type() != kQuantizeAtRange) return absl::OkStatus();
+  if (FindOpSchema(op->type())->FindAttr(kSurrogateAttr, use_.era) != nullptr) SetCodeAttrs(op);
+  return absl::OkStatus();
+}
+
+// The codes of the spec, in an op that quantizes, or that is the gradient of one.
+void FormulaOps::SetCodeAttrs(OpDesc* op) const {
   const CodeRange codes = CodeRangeOf(use_.spec);
   if (FindAttr(*op, "bit_length") == nullptr) {
-    SetAttr(op, MakeIntAttr("bit_length", BitLength(use_.spec)));
+    SetAttr(op, MakeIntAttr("bit_length", codes.bits));
+  }
+  const OpSchema& schema = *FindOpSchema(op->type());
+  if (schema.FindAttr("unsigned_codes", use_.era) != nullptr) {
+    SetAttr(op, MakeBoolAttr("unsigned_codes", codes.is_unsigned));
   }
   SetAttr(op, MakeIntAttr("round_type", RoundTypeOf(codes.rounding)));
   if (per_channel()) SetAttr(op, MakeIntAttr("quant_axis", use_.spec.axis()));
-  return absl::OkStatus();
 }
 
 absl::Status FormulaOps::CheckForm(const OpDesc& op, int line) const {
@@ -304,7 +329,7 @@ std::vector<OpDesc> FormulaOps::WriteCount() const {
 }
 
 bool FormulaOps::HasRangesPerChannel() const {
-  const OpDesc::Var* const range = FindSlot(QuantizeOpOf(text_).inputs(), "InScale");
+  const OpDesc::Var* const range = FindSlot(QuantizeOpOf(text_).inputs(), kScaleSlot);
   if (range == nullptr || range->arguments_size() == 0) return false;
   const auto extent = extents_.find(range->arguments(0));
   return extent != extents_.end() && extent->second == Extent::kRanges;

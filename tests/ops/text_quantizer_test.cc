@@ -142,7 +142,8 @@ TEST(TextQuantizer, WhatIsWrongIsReportedWithItsLine) {
        "q.txt:3: m: want a sentence doc=\"...\""},
       {forward, "q.txt:3: reads \"r\", which is no state, setting or number, and which no op"},
       {states + "forward:\n  fake_quantize_abs_max(X=x) -> (Out=out, OutScale=s)\n",
-       "q.txt:5: is fake_quantize_abs_max; formulas quantize by fake_quantize_dequantize_at_range"},
+       "q.txt:5: is fake_quantize_abs_max; formulas quantize by fake_quantize_dequantize_at_range "
+       "or fake_quantize_dequantize_affine"},
       {states + forward + "  fake_quantize_dequantize_at_range(X=x, InScale=r) -> (Out=b)\n",
        "q.txt:6: another op that quantizes; the first is on line 5"},
       {states + "forward:\n  rulu(X=r) -> (Out=a)\n" + forward.substr(9),
@@ -163,6 +164,9 @@ TEST(TextQuantizer, WhatIsWrongIsReportedWithItsLine) {
        "last op of forward:"},
       {states + "forward:\n  fake_quantize_dequantize_at_range(X=x) -> (Out=out)\n",
        "q.txt:5: want fake_quantize_dequantize_at_range(X=..., InScale=...)"},
+      {states + "forward:\n  fake_quantize_dequantize_affine(X=x, InScale=r) -> (Out=out)\n",
+       "q.txt:5: want fake_quantize_dequantize_affine(X=..., InScale=..., InZeroPoint=...) -> "
+       "(Out=out)"},
       {states + "forward:\n  tanh(X=x) -> (Out=x)\n" + forward.substr(9),
        "q.txt:5: writes \"x\", which stands for something else; want another name"},
       {states + "forward:\n  tanh(X=x) -> (Out=r)\n" + forward.substr(9),

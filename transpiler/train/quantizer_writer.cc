@@ -239,10 +239,11 @@ absl::Status QuantizerWriter::WriteOps(Writing& writing, std::vector<OpDesc> ops
 absl::Status QuantizerWriter::WriteInitialValues(Writing& writing) {
   const Site& site = *writing.site;
   std::vector<OpDesc> ops = writing.quantizer->InitialOps(UseOf(site, EraOf(context_.target)));
-  // A range that is known is the value of the state that holds it; where ops compute the range from
-  // other states, only the first tensor tells these.
+  // A range that is known is the value of the state that holds it; where ops compute the range, or
+  // the zero point, from other states, only the first tensor tells these.
   const auto& states = writing.recipe->state;
   const bool holds_range =
+      writing.quantizer->scheme() == QuantSpec::SYMMETRIC &&
       std::any_of(states.begin(), states.end(), [](const auto& state) { return state.is_scale; });
   if (ops.empty() || (site.range.has_value() && holds_range) || context_.plan.is_inference) {
     return absl::OkStatus();

@@ -223,6 +223,7 @@ class ScaleTrainer {
     OpTemplates templates(program_, &rewriter_, block, era_, site.value->variable().name());
     ASSIGN_OR_RETURN(const std::string rate, LearningRate());
     templates.Bind(Quantizer::kLearningRate, rate);
+    templates.Bind(Quantizer::kValue, site.value->variable().name());
     std::vector<std::string> updated;
     for (size_t i = 0; i < states.size(); ++i) {
       const auto& [state, name] = states[i];

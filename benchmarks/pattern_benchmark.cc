@@ -78,8 +78,7 @@ Times TimesOf(int ops, const std::vector<const Pattern*>& patterns) {
     parse.push_back(Measure([&] { CHECK(desc.ParseFromString(bytes)); }));
     absl::StatusOr<Program> program = Program::Create(std::move(desc));
     CHECK(program.ok()) << program.status();
-    rewrite.push_back(
-        Measure([&] { CHECK(ApplyPatterns(patterns, /*explain=*/false, &*program).ok()); }));
+    rewrite.push_back(Measure([&] { CHECK(ApplyPatterns(patterns, {}, &*program).ok()); }));
   }
   return {Median(parse), Median(rewrite)};
 }

@@ -107,6 +107,7 @@ int TranspileSteps() {
   const std::string bytes = InputBytes();
   const Target target = *BuiltInTarget(kDefaultTarget);
   const QuantizerTable quantizers;
+  const CheckTable checks;
   const QuantConfig config;
   const PassTable passes = TrainPasses();
   for (int repetition = 0; repetition < 2; ++repetition) {
@@ -116,7 +117,7 @@ int TranspileSteps() {
     Measure("index", [&] { indexed = *Program::Create(std::move(message)); });
     Program& program = *indexed;
     Program startup;
-    TrainContext context(quantizers, config, target, &startup);
+    TrainContext context(quantizers, config, target, checks, &startup);
     Measure("plan", [&] { CHECK(passes.Find("plan_quantizers")->Run(program, context).ok()); });
     Measure("edits", [&] {
       CHECK(passes.Find("insert_quantizers")->Run(program, context).ok());

@@ -19,7 +19,6 @@
 #include "benchmarks/accuracy.h"
 #include "benchmarks/networks.h"
 #include "google/protobuf/text_format.h"
-#include "proto/config/quant_config.pb.h"
 #include "proto/config/range_profile.pb.h"
 #include "proto/program/program.h"
 #include "runtime/calibration/calibration_run.h"
@@ -158,10 +157,10 @@ double AccuracyOfRow(const WeightRow& row, Unlike unlike, const Program& test, c
   }
   Scope state;
   for (const auto& [name, value] : prepared.scope) state.Set(name, *Scope::CloneOf(value));
-  QuantConfig config;
-  CHECK(google::protobuf::TextFormat::ParseFromString(row.config, &config)) << row.config;
+  TranspileOptions transpile;
+  CHECK(google::protobuf::TextFormat::ParseFromString(row.config, &transpile.config)) << row.config;
   const RangeProfile profile = ProfileOf(prepared.program, task, &prepared.scope);
-  const auto simulated = Simulate(prepared.program, profile, config, {}, &state);
+  const auto simulated = Simulate(prepared.program, profile, transpile, &state);
   CHECK(simulated.ok()) << simulated.status();
   const NetworkPair networks = {prepared.program, &prepared.scope, simulated->program, &state};
   if ((row.methods & kRound) != 0) {

@@ -35,6 +35,7 @@ enum class ActivationFunction {
   kRsqrt,       // 1 / sqrt(x)
   kReciprocal,  // 1 / x
   kPow,         // x^a
+  kErf,         // the error function
   kSin,
   kCos,
   kCeil,

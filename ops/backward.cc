@@ -21,6 +21,7 @@
 #include "proto/program/op_builder.h"
 #include "proto/program/program.h"
 #include "proto/program/rewriter.h"
+#include "proto/program/role_variables.h"
 #include "proto/program/slots.h"
 
 namespace fixpoint {
@@ -444,7 +445,7 @@ class BackwardPass {
       const Op& op = *writer.at(gradient);
       std::vector<std::string> pairs = RoleVariables(op.desc());
       pairs.insert(pairs.end(), {parameter, gradient});
-      rewriter.SetAttr(op, MakeStringsAttr("op_role_var", pairs));
+      rewriter.SetAttr(op, MakeStringsAttr(kRoleVarAttr, pairs));
     }
   }
 

@@ -78,6 +78,31 @@ void AddReads(const OpDesc& op, Names* names) {
   }
 }
 
+// The constants of the formula, and what ops compute from nothing that has a gradient.
+std::vector<std::string> ConstantsOf(const Formula& formula) {
+  std::vector<std::string> constants = formula.constants;
+  Names varying(formula.inputs.begin(), formula.inputs.end());
+  const Names given(constants.begin(), constants.end());
+  for (const OpDesc& op : formula.ops) {
+    Names reads;
+    AddReads(op, &reads);
+    const bool varies = std::any_of(reads.begin(), reads.end(), [&varying](const auto& name) {
+      return varying.contains(name);
+    });
+    for (const OpDesc::Var& slot : op.outputs()) {
+      for (const std::string& name : slot.arguments()) {
+        if (given.contains(name)) continue;
+        if (varies) {
+          varying.insert(name);
+        } else {
+          constants.push_back(name);
+        }
+      }
+    }
+  }
+  return constants;
+}
+
 // Whether a gradient op repeats what the op reads and writes, so that it is its gradient: in a
 // formula, no name is written twice.
 bool IsGradientOf(const OpDesc& gradient, const OpDesc& op, Era era) {
@@ -109,7 +134,7 @@ OpDesc WithoutRole(OpDesc op) {
 
 absl::StatusOr<std::vector<OpDesc>> GradientOpsOf(const Formula& formula, Era era) {
   ASSIGN_OR_RETURN(Program program, ProgramOf(formula, era));
-  RETURN_IF_ERROR(AppendBackward(&program, kLossName, {formula.constants}).status());
+  RETURN_IF_ERROR(AppendBackward(&program, kLossName, {ConstantsOf(formula)}).status());
   const std::string of_result = absl::StrCat(formula.result, kGradientSuffix);
   const Names of_loss = {absl::StrCat(kLossName, kGradientSuffix), of_result};
   std::vector<OpDesc> backward;

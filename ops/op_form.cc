@@ -10,6 +10,7 @@
 #include "proto/base/status_macros.h"
 #include "proto/program/attributes.h"
 #include "proto/program/op.h"
+#include "proto/program/role_variables.h"
 #include "proto/program/type_names.h"
 
 namespace fixpoint {
@@ -177,7 +178,7 @@ std::optional<bool> IsTest(const OpDesc& op, Era era) {
 }
 
 std::vector<std::string> RoleVariables(const OpDesc& op) {
-  return StringsValue(CommonAttr(op, "op_role_var")).value_or(std::vector<std::string>());
+  return StringsValue(CommonAttr(op, kRoleVarAttr)).value_or(std::vector<std::string>());
 }
 
 std::string NameScope(const OpDesc& op) {

@@ -20,6 +20,7 @@
 #include "proto/base/status_macros.h"
 #include "proto/program/attributes.h"
 #include "proto/program/program.h"
+#include "proto/program/role_variables.h"
 #include "proto/program/tensor_desc.h"
 #include "proto/text/program_text.h"
 
@@ -181,7 +182,7 @@ void ProgramBuilder::CheckInputs(const OpDesc& op) {
 
 void ProgramBuilder::Complete(OpDesc* op) const {
   *op->add_attrs() = MakeIntAttr("op_role", role_);
-  *op->add_attrs() = MakeStringsAttr("op_role_var", role_var_);
+  *op->add_attrs() = MakeStringsAttr(kRoleVarAttr, role_var_);
   CompleteAttrs(era_, op);
 }
 

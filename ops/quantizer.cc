@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ops/code_range.h"
 #include "ops/op_schema.h"
+#include "proto/program/attributes.h"
 
 namespace fixpoint {
 
@@ -66,6 +69,19 @@ absl::Status CheckParameter(const Quantizer& quantizer, const std::string& name,
   return absl::OkStatus();
 }
 
+// The codes that are stored may have more bits than the spec's.
+absl::Status CheckBitsOfOps(const Quantizer& quantizer, const QuantSpec& spec) {
+  for (const QuantizerRecipe& recipe : quantizer.recipes()) {
+    OpBuilder op(recipe.quantize_op);
+    quantizer.AddQuantizeAttrs(spec, Era::kPaddle2, op);
+    const std::optional<int64_t> bits = IntAttr(op.op(), "bit_length");
+    if (!bits.has_value() || AreBits(*bits)) continue;
+    return Wrong(quantizer, "of ", spec.bits(), " bits it stores codes of ", *bits,
+                 "; these go from ", kLeastBits, " to ", kMostBits);
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status CheckSpec(const Quantizer& quantizer, const QuantSpec& spec) {
@@ -92,7 +108,7 @@ absl::Status CheckSpec(const Quantizer& quantizer, const QuantSpec& spec) {
   for (const auto& [name, value] : spec.parameters()) {
     if (absl::Status status = CheckParameter(quantizer, name, value); !status.ok()) return status;
   }
-  return absl::OkStatus();
+  return CheckBitsOfOps(quantizer, spec);
 }
 
 const QuantizerRecipe* FindRecipe(const Quantizer& quantizer, const QuantSpec& spec, Era era) {

@@ -39,7 +39,7 @@ struct QuantizerParameter {
 
 // State that is kept from step to step: a persistable variable of the program.
 struct QuantizerState {
-  enum class Extent { kOne, kChannels, kWindow };
+  enum class Extent { kOne, kChannels, kWindow, kElements };
   std::string name;  // the suffix to the value's name
   VarType::Type dtype = VarType::FP32;
   Extent extent = Extent::kOne;
@@ -148,9 +148,10 @@ class Quantizer {
   // program has no gradient of the value. An activation, unlike a weight, has the samples of a
   // batch along axis 0.
   virtual std::vector<OpDesc> GradientOps(const QuantizerUse&) const { return {}; }
-  // Ops from the states, the gradients of the trained ones and kLearningRate, the [1] that the
-  // program's first optimizer op reads, to the states. They are inserted once, after the optimizer
-  // ops. At a learning rate of 0 they leave the trained states unchanged.
+  // Ops from kValue, the states, the gradients of the trained ones and kLearningRate, the [1] that
+  // the program's first optimizer op reads, to the states. They are inserted once, after the
+  // optimizer ops, so that a weight is the updated one. At a learning rate of 0 they leave the
+  // trained states unchanged.
   virtual std::vector<OpDesc> UpdateOps(const QuantizerUse&) const { return {}; }
 
   // Add the attributes of a recipe's ops.

@@ -123,6 +123,13 @@ proto_lang_toolchain(
     )
 
     system_library(
+        name = "libelf",
+        debian_packages = ["libelf-dev"],
+        headers = ["gelf.h"],
+        modules = {"libelf": "libelf"},
+    )
+
+    system_library(
         name = "zlib",
         debian_packages = ["zlib1g-dev"],
         headers = ["zlib.h"],

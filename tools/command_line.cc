@@ -23,20 +23,19 @@
 #include "absl/strings/strip.h"
 #include "proto/base/nearest_name.h"
 #include "proto/base/status_macros.h"
+#include "proto/base/version.h"
 #include "proto/file/atomic_file.h"
 
 namespace fixpoint {
 namespace {
 
-// The release of Fixpoint; CHANGELOG.md lists what each release brought.
-constexpr char kVersion[] = "0.1.0";
-
 // Marks the errors of UsageError.
 constexpr char kUsagePayload[] = "fixpoint/usage";
 
 constexpr char kDefectAdvice[] =
-    "This is a defect of Fixpoint and not of its input. Please report it, with this message, the "
-    "command line and the program that it was given.";
+    "This is a defect of Fixpoint, or of a plugin, and not of its input. Please report it, with "
+    "this "
+    "message, the command line and the program that it was given.";
 
 // What a flag of one of gflags' types takes, other than a string.
 std::string ValueOf(absl::string_view type) {
@@ -117,7 +116,7 @@ class CommandLineParser {
         out << HelpText(help_);
         line_.exit_code = kDone;
       } else if (name == "version") {
-        out << help_.name << " (Fixpoint) " << kVersion << "\n";
+        out << help_.name << " (Fixpoint) " << FIXPOINT_VERSION << "\n";
         line_.exit_code = kDone;
       } else {
         RETURN_IF_ERROR(SetFlag(name, value, &i));
@@ -153,14 +152,22 @@ class CommandLineParser {
       }
       value = words_[++*at];
     }
-    if (line_.IsGiven(name)) {
-      return UsageError(absl::StrCat("--", name, " is given twice"));
+    const bool is_again = line_.IsGiven(name);
+    if (is_again) {
+      if (!IsRepeatable(name)) return UsageError(absl::StrCat("--", name, " is given twice"));
+      std::string before;
+      gflags::GetCommandLineOption(name.c_str(), &before);
+      value = absl::StrCat(before, ",", *value);
     }
     if (gflags::SetCommandLineOption(name.c_str(), value->c_str()).empty()) {
       return UsageError(absl::StrCat("--", name, "=", *value, ": want ", ValueOf(type)));
     }
-    line_.flags.push_back(name);
+    if (!is_again) line_.flags.push_back(name);
     return absl::OkStatus();
+  }
+
+  bool IsRepeatable(absl::string_view name) const {
+    return std::count(help_.repeatable.begin(), help_.repeatable.end(), name) > 0;
   }
 
   std::string Suggestion(const std::string& name) const {

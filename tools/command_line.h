@@ -42,6 +42,8 @@ struct ToolHelp {
   std::vector<std::string> usage;  // "inspect stats PROGRAM    what it holds", one line each
   std::vector<FlagGroup> flag_groups;
   std::vector<std::string> examples;  // commands that run as they stand
+  // Flags that may be given several times: lists, comma separated, to which each adds.
+  std::vector<std::string> repeatable = {};
 };
 
 struct CommandLine {

@@ -177,7 +177,7 @@ RunReport MakeReport(const ComparisonCommand& command, const Model& model, const
     AddSetting("batches", absl::StrCat(command.batches), &report);
     AddSetting("batch size", absl::StrCat(command.batch_size), &report);
   }
-  AddProgram(model.program(), model.scope(), &report);
+  AddProgram(model.program(), model.scope(), *command.quantizers, &report);
   AddComparison(report.program(), report.other(), comparison, &report);
   return report;
 }

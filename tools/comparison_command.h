@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "ops/quantizer_table.h"
 #include "runtime/backends.h"
 #include "runtime/data/data_source.h"
 #include "runtime/training/network_variables.h"
@@ -41,7 +42,8 @@ struct ComparisonCommand {
   int64_t batches = 0;
 
   bool json = false;
-  std::string report;  // a file for what was found; "": none
+  std::string report;                          // a file for what was found; "": none
+  const QuantizerTable* quantizers = nullptr;  // those that it can show; not null
 };
 
 // The answer is no if an element differs.

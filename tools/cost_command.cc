@@ -26,8 +26,10 @@
 #include "tools/inference_inputs.h"
 #include "tools/named_config.h"
 #include "tools/named_program.h"
+#include "tools/named_quantizers.h"
 #include "tools/network_ends.h"
 #include "tools/outputs.h"
+#include "transpiler/extensions/extensions.h"
 #include "transpiler/freeze/test_program.h"
 
 namespace fixpoint {
@@ -158,13 +160,17 @@ absl::StatusOr<std::vector<NamedShape>> ParseShapes(const std::string& shapes) {
 }
 
 absl::StatusOr<ExitCode> RunCostCommand(const CostCommand& command) {
-  RETURN_IF_ERROR(CheckInputs({command.program, command.config, command.target}));
+  std::vector<std::string> paths = SplitNames(command.quantizers);
+  paths.insert(paths.end(), {command.program, command.config, command.target});
+  RETURN_IF_ERROR(CheckInputs(paths));
   ASSIGN_OR_RETURN(const NamedConfig config, LoadNamedConfig(command.config, command.target));
+  ASSIGN_OR_RETURN(const NamedQuantizers quantizers,
+                   LoadQuantizers(command.quantizers, command.extensions->Quantizers()));
   ASSIGN_OR_RETURN(const NamedProgram named, LoadNamedProgram(command.program));
   RETURN_IF_ERROR(CheckEndsAreDeclared(named.program, command.program));
   RETURN_IF_ERROR(CheckShapesAreOfInputs(command, named.program));
   // What training reads is not needed.
-  ASSIGN_OR_RETURN(const Program test, MakeTestProgram(named.program));
+  ASSIGN_OR_RETURN(const Program test, MakeTestProgram(named.program, &quantizers.table));
   ASSIGN_OR_RETURN(const NetworkEnds ends,
                    FindNetworkEnds(test, command.program, command.fetches, {}, "--fetches=NAME"));
   InferenceRequest request;
@@ -175,10 +181,15 @@ absl::StatusOr<ExitCode> RunCostCommand(const CostCommand& command) {
     request.feeds.push_back(std::move(feed));
   }
   kernels::UseThreads(1);
+  TranspileOptions how;
+  how.config = config.config;
+  how.names.config = config.name;
+  how.quantizers = &quantizers.table;
+  how.checks = &command.extensions->checks();
   CostReport report;
   report.program = command.program;
   report.batch_size = command.data ? batch.samples : command.batch_size;
-  ASSIGN_OR_RETURN(report.forms, MakeProgramForms(named.program, config, request));
+  ASSIGN_OR_RETURN(report.forms, MakeProgramForms(named.program, how, request));
   report.speeds = kernels::MeasureKernelSpeeds();
   RETURN_IF_ERROR(WriteStandardOutput(command.json ? CostJson(report) : CostText(report)));
   return kDone;

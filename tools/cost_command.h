@@ -14,6 +14,8 @@
 
 namespace fixpoint {
 
+class Extensions;
+
 // The extents of an input of a program.
 struct NamedShape {
   std::string name;
@@ -31,12 +33,14 @@ struct CostCommand {
   std::string program;
   std::string config;
   std::string target;
+  std::string quantizers;  // files, comma separated, beside the built-in ones
   int64_t batch_size = 1;
   std::vector<NamedShape> shapes;  // where they are not as declared with the batch size
   std::optional<DataSource> data;  // whose first batch gives shapes and lengths of sequences
   std::vector<std::string>
       fetches;  // what to compute; none: what the program fetches, or the scores
   bool json = false;
+  const Extensions* extensions = nullptr;  // not null: quantizers and checks beside the built-in
 };
 
 absl::StatusOr<ExitCode> RunCostCommand(const CostCommand& command);

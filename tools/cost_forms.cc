@@ -21,7 +21,6 @@
 #include "transpiler/freeze/test_program.h"
 #include "transpiler/lower/lower.h"
 #include "transpiler/report/lowering_account.h"
-#include "transpiler/train/quantize_transpiler.h"
 
 namespace fixpoint {
 namespace {
@@ -69,8 +68,9 @@ absl::StatusOr<PlannedForm> Planned(Program program, const executor::ParameterTy
   return form;
 }
 
-absl::StatusOr<PlannedForm> PlanAsGiven(const Program& program, const InferenceRequest& request) {
-  ASSIGN_OR_RETURN(Program test, MakeTestProgram(program));
+absl::StatusOr<PlannedForm> PlanAsGiven(const Program& program, const QuantizerTable* quantizers,
+                                        const InferenceRequest& request) {
+  ASSIGN_OR_RETURN(Program test, MakeTestProgram(program, quantizers));
   ASSIGN_OR_RETURN(const DeclaredParameters parameters, ParametersDeclaredBy(test));
   return Planned(std::move(test), parameters.types, parameters.bytes, request);
 }
@@ -80,15 +80,12 @@ struct Lowered {
   QuantPlan plan;
 };
 
-// The program as it will be lowered once it is trained with this configuration. One that is already
+// The program as it will be lowered once it is quantized like that and trained. One that is already
 // quantized is used as it is: a portable program is already frozen.
-absl::StatusOr<Lowered> LowerMadeUp(const Program& program, const NamedConfig& config,
+absl::StatusOr<Lowered> LowerMadeUp(const Program& program, const TranspileOptions& how,
                                     const InferenceRequest& request, std::string* quantized_by) {
   Program quantized = program.Clone();
-  TranspileOptions options;
-  options.config = config.config;
-  options.names.config = config.name;
-  ASSIGN_OR_RETURN(TranspileResult transpiled, Transpile(&quantized, options));
+  ASSIGN_OR_RETURN(TranspileResult transpiled, Transpile(&quantized, how));
   *quantized_by = transpiled.left_alone;
   // So that errors tell its ops from those of the given program.
   if (quantized.Proto().has_edit_log() && transpiled.left_alone.empty()) {
@@ -97,6 +94,7 @@ absl::StatusOr<Lowered> LowerMadeUp(const Program& program, const NamedConfig& c
   }
   FreezeOptions freeze;
   freeze.fetches = request.outputs;
+  freeze.quantizers = how.quantizers;
   ASSIGN_OR_RETURN(Scope parameters, MadeUpParameters(quantized));
   absl::StatusOr<FrozenModel> frozen = Freeze(quantized, parameters, freeze);
   if (!frozen.ok()) {
@@ -125,11 +123,11 @@ std::vector<FloatOp> FloatOpsOf(const Lowered& lowered) {
 
 }  // namespace
 
-absl::StatusOr<ProgramForms> MakeProgramForms(const Program& program, const NamedConfig& config,
+absl::StatusOr<ProgramForms> MakeProgramForms(const Program& program, const TranspileOptions& how,
                                               const InferenceRequest& request) {
   ProgramForms forms;
-  ASSIGN_OR_RETURN(forms.given, PlanAsGiven(program, request));
-  absl::StatusOr<Lowered> lowered = LowerMadeUp(program, config, request, &forms.quantized_by);
+  ASSIGN_OR_RETURN(forms.given, PlanAsGiven(program, how.quantizers, request));
+  absl::StatusOr<Lowered> lowered = LowerMadeUp(program, how, request, &forms.quantized_by);
   if (!lowered.ok()) {
     if (absl::IsInternal(lowered.status()) || absl::IsInvalidArgument(lowered.status())) {
       return lowered.status();

@@ -11,10 +11,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "ops/quantizer_table.h"
 #include "proto/program/program_fwd.h"
 #include "runtime/executor/inference_plan.h"
 #include "runtime/executor/plan.h"
-#include "tools/named_config.h"
+#include "transpiler/train/quantize_transpiler.h"
 
 namespace fixpoint {
 
@@ -53,7 +54,7 @@ struct ProgramForms {
 // of MakeTestProgram, executor::CheckOps and executor::MakePlan; kInvalidArgument: the extents of a
 // parameter are not known, or the configuration or the program is wrong. `why_not` has any other
 // reason that the program cannot be quantized, frozen or lowered.
-absl::StatusOr<ProgramForms> MakeProgramForms(const Program& program, const NamedConfig& config,
+absl::StatusOr<ProgramForms> MakeProgramForms(const Program& program, const TranspileOptions& how,
                                               const InferenceRequest& request);
 
 }  // namespace fixpoint

@@ -26,6 +26,8 @@
 #include "tools/mode_flags.h"
 #include "tools/network_ends.h"
 #include "tools/network_flags.h"
+#include "tools/plugin_flags.h"
+#include "transpiler/extensions/extensions.h"
 
 DEFINE_string(params, "", "Parameters: a combined file, or a folder with a file for each.");
 DEFINE_string(feeds, "", "Inputs, NAME=FILE.npy, comma separated.");
@@ -81,8 +83,9 @@ ToolHelp Help() {
                 "infer PROGRAM --params=WHERE --compare=OTHER --compare_params=WHERE ...",
                 "                                                    two programs on one input",
                 "infer PROGRAM --params=WHERE --bench                how fast it is"};
-  help.flag_groups = {{"What runs:", {"params", "threads", "max_iterations"}}};
+  help.flag_groups = {{"What runs:", {"params", "threads", "max_iterations", kPluginFlag}}};
   for (FlagGroup& group : FlagGroupsOf(Modes())) help.flag_groups.push_back(std::move(group));
+  help.repeatable = {kPluginFlag};
   help.examples = {
       "train examples/data/mlp.train.txt --startup=examples/data/mlp.startup.txt "
       "--data=digits:500 --epochs=20 --save=mlp.params",
@@ -147,7 +150,8 @@ absl::StatusOr<ExitCode> RunProgram(const std::string& path, const NetworkFlags&
   return RunInferenceCommand(command);
 }
 
-absl::StatusOr<ExitCode> Compare(const std::string& path, const NetworkFlags& flags) {
+absl::StatusOr<ExitCode> Compare(const std::string& path, const NetworkFlags& flags,
+                                 const QuantizerTable& quantizers) {
   RETURN_IF_ERROR(CheckAtLeast("batches", FLAGS_batches, 1));
   ComparisonCommand command;
   command.program = {path, FLAGS_params, flags.backend};
@@ -175,6 +179,7 @@ absl::StatusOr<ExitCode> Compare(const std::string& path, const NetworkFlags& fl
   command.batches = FLAGS_batches;
   command.json = FLAGS_json;
   command.report = FLAGS_report;
+  command.quantizers = &quantizers;
   return RunComparisonCommand(command);
 }
 
@@ -229,8 +234,10 @@ absl::StatusOr<ExitCode> Run(const CommandLine& line) {
   ASSIGN_OR_RETURN(const std::string mode, ReadMode());
   RETURN_IF_ERROR(CheckFlagsOfMode(mode, Modes(), line.flags));
   ASSIGN_OR_RETURN(const NetworkFlags flags, ReadNetworkFlags());
+  Extensions extensions;
+  RETURN_IF_ERROR(LoadPlugins(&extensions));
   const std::string& path = line.arguments[0];
-  if (mode == "compare") return Compare(path, flags);
+  if (mode == "compare") return Compare(path, flags, extensions.Quantizers());
   if (mode == "bench") return Bench(path, flags);
   return RunProgram(path, flags);
 }

@@ -277,14 +277,14 @@ absl::StatusOr<ExitCode> RunTestCommand(const TestCommand& command) {
       command.output.empty() ? Beside(command.program, "test") : command.output;
   Outputs outputs({command.program});
   RETURN_IF_ERROR(ClaimProgram(output, training.format, &outputs));
-  absl::StatusOr<Program> made = MakeTestProgram(training.program);
+  absl::StatusOr<Program> made = MakeTestProgram(training.program, command.quantizers);
   if (!made.ok()) {
     if (command.dry_run) return made.status();
     return WithFailingProgram(
         made.status(), training.program.Proto(),
-        [](const ProgramDesc& candidate) -> absl::Status {
+        [&command](const ProgramDesc& candidate) -> absl::Status {
           ASSIGN_OR_RETURN(const Program program, Program::Create(candidate, "candidate"));
-          return MakeTestProgram(program).status();
+          return MakeTestProgram(program, command.quantizers).status();
         },
         output == "-" ? "test" : output, &outputs);
   }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "ops/quantizer_table.h"
 #include "tools/command_line.h"
 #include "transpiler/freeze/freeze.h"
 #include "transpiler/lower/lower.h"
@@ -18,6 +19,7 @@ struct TestCommand {
   std::string program;
   std::string output;
   bool dry_run = false;
+  const QuantizerTable* quantizers = nullptr;  // null: the built-in ones
 };
 absl::StatusOr<ExitCode> RunTestCommand(const TestCommand& command);
 

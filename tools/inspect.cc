@@ -36,12 +36,14 @@
 #include "tools/mode_flags.h"
 #include "tools/network_ends.h"
 #include "tools/params_command.h"
+#include "tools/plugin_flags.h"
 #include "tools/profile_command.h"
 #include "tools/program_stats.h"
 #include "tools/ranges_command.h"
 #include "tools/report_command.h"
 #include "tools/rows_command.h"
 #include "tools/verify_json.h"
+#include "transpiler/extensions/extensions.h"
 #include "transpiler/train/found_rewrite.h"
 #include "transpiler/train/invariants.h"
 
@@ -58,12 +60,13 @@ DEFINE_string(shapes, "", "extents of inputs: x=1x3x224x224; of sequences: words
 DEFINE_string(fetches, "", "outputs, comma separated; by default what it fetches, or the scores");
 DEFINE_string(target, "", "target to quantize for; by default that of transpile");
 DEFINE_string(config, "", "configuration to quantize by");
+DEFINE_string(quantizers, "", "files of quantizers as text that the configuration can name");
 DEFINE_string(output, "", "where to write what is made; a program is gzipped for .gz");
 DEFINE_bool(merge, false, "writes one profile of all samples");
 DEFINE_bool(diff, false, "compares two profiles; exits with 1 if anything is different");
 DEFINE_int32(bits, 8, "of the codes that ranges are shown for");
 DEFINE_string(params, "", "parameters of the program, a combined file or a folder");
-DEFINE_string(format, "table", "table, json, nni, nni3, tensorrt or glow");
+DEFINE_string(format, "table", "table, json, nni, nni3, tensorrt, glow or paddle");
 DEFINE_string(rows, "fused8", "fused8, glow_fused8, fused{8,4,2}_fp16 or paddle_dequant");
 DEFINE_bool(decode, false, "makes floats of rows, instead of rows of floats");
 DEFINE_string(to, "", "binary, text or protobuf_text; by default by the output's name");
@@ -138,9 +141,10 @@ struct InvariantReport {
   std::vector<Violation> violations;
 };
 
-InvariantReport CheckFoundRewrite(const Program& program, const Program* startup) {
+InvariantReport CheckFoundRewrite(const Program& program, const QuantizerTable& quantizers,
+                                  const Program* startup) {
   InvariantReport report;
-  const absl::StatusOr<FoundRewrite> rewrite = FindRewrite(program, QuantizerTable());
+  const absl::StatusOr<FoundRewrite> rewrite = FindRewrite(program, quantizers);
   if (!rewrite.ok()) {
     report.why_not = std::string(rewrite.status().message());
   } else if (!rewrite->ops.empty()) {
@@ -170,8 +174,10 @@ absl::StatusOr<ExitCode> Verify(const Paths& paths) {
   const bool is_initialized = std::none_of(
       findings.begin(), findings.end(),
       [](const Finding& finding) { return finding.code == FindingCode::kUninitialized; });
-  const InvariantReport report =
-      CheckFoundRewrite(input.program, is_initialized ? options.startup : nullptr);
+  Extensions extensions;
+  RETURN_IF_ERROR(LoadPlugins(&extensions));
+  const InvariantReport report = CheckFoundRewrite(input.program, extensions.Quantizers(),
+                                                   is_initialized ? options.startup : nullptr);
   const ExitCode code = HasErrors(findings) || !report.violations.empty() ? kAnswerIsNo : kDone;
   if (!FLAGS_json) {
     std::string text = FindingsText(input.program, findings);
@@ -256,6 +262,7 @@ absl::StatusOr<ExitCode> Cost(const Paths& paths) {
   command.program = paths[0];
   command.config = FLAGS_config;
   command.target = FLAGS_target;
+  command.quantizers = FLAGS_quantizers;
   command.batch_size = FLAGS_batch_size;
   ASSIGN_OR_RETURN(command.shapes, ParseShapes(FLAGS_shapes));
   if (!FLAGS_data.empty()) {
@@ -266,6 +273,9 @@ absl::StatusOr<ExitCode> Cost(const Paths& paths) {
   }
   command.fetches = SplitNames(FLAGS_fetches);
   command.json = FLAGS_json;
+  Extensions extensions;
+  RETURN_IF_ERROR(LoadPlugins(&extensions));
+  command.extensions = &extensions;
   return RunCostCommand(command);
 }
 
@@ -285,7 +295,10 @@ absl::StatusOr<ExitCode> Params(const Paths& paths) {
 }
 
 absl::StatusOr<ExitCode> Ranges(const Paths& paths) {
-  return RunRangesCommand({paths[0], FLAGS_params, FLAGS_format, FLAGS_output});
+  Extensions extensions;
+  RETURN_IF_ERROR(LoadPlugins(&extensions));
+  const QuantizerTable quantizers = extensions.Quantizers();
+  return RunRangesCommand({paths[0], FLAGS_params, FLAGS_format, FLAGS_output, &quantizers});
 }
 
 absl::StatusOr<ExitCode> Rows(const Paths& paths) {
@@ -315,7 +328,7 @@ std::vector<Subcommand> Subcommands() {
        "what is wrong with it; exits with 1 if it has errors",
        1,
        1,
-       {"startup", "json"},
+       {"startup", "json", kPluginFlag},
        &Verify},
       {"diff",
        "A B",
@@ -331,7 +344,8 @@ std::vector<Subcommand> Subcommands() {
        "what its inference will take, in float and on integers",
        1,
        1,
-       {"batch_size", "data", "shapes", "fetches", "target", "config", "json"},
+       {"batch_size", "data", "shapes", "fetches", "target", "config", "quantizers", "json",
+        kPluginFlag},
        &Cost},
       {"profile",
        "FILE...",
@@ -352,7 +366,7 @@ std::vector<Subcommand> Subcommands() {
        "the ranges that its quantizers learned, also for other tools",
        1,
        1,
-       {"params", "format", "output"},
+       {"params", "format", "output", kPluginFlag},
        &Ranges},
       {"rows",
        "TABLE.npy",
@@ -390,6 +404,7 @@ ToolHelp Help() {
         absl::StrCat(command, std::string(30 - command.size(), ' '), " ", subcommand.purpose));
   }
   help.flag_groups = FlagGroupsOf(Modes());
+  help.repeatable = {kPluginFlag};
   return help;
 }
 

@@ -15,11 +15,9 @@
 namespace fixpoint {
 namespace {
 
-constexpr size_t kLargestFile = 64 << 20;
-
 absl::StatusOr<QuantConfig> LoadConfig(const std::string& path) {
   if (absl::EndsWith(path, ".json")) {
-    ASSIGN_OR_RETURN(const std::string text, ReadInputFile(path, kLargestFile));
+    ASSIGN_OR_RETURN(const std::string text, ReadInputFile(path, kMostTextBytes));
     return ParseForeignConfig(text, InputName(path));
   }
   QuantConfig config;

@@ -12,27 +12,21 @@
 #include "tools/command_line.h"
 
 namespace fixpoint {
-namespace {
-
-// A page of text has some thousand bytes.
-constexpr size_t kMostBytes = 1 << 20;
-
-}  // namespace
-
-absl::StatusOr<QuantizerTable> LoadQuantizers(const std::string& paths) {
-  QuantizerTable table;
+absl::StatusOr<NamedQuantizers> LoadQuantizers(const std::string& paths, QuantizerTable table) {
+  NamedQuantizers named{std::move(table), {}};
   for (const std::string& path : SplitNames(paths)) {
-    ASSIGN_OR_RETURN(const std::string text, ReadInputFile(path, kMostBytes));
+    ASSIGN_OR_RETURN(const std::string text, ReadInputFile(path, kMostPageBytes));
     ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Quantizer>> quantizers,
                      ReadQuantizers(text, InputName(path)));
     for (std::unique_ptr<Quantizer>& quantizer : quantizers) {
-      const absl::Status added = table.Add(std::move(quantizer));
+      const absl::Status added = named.table.Add(std::move(quantizer));
       if (!added.ok()) {
         return absl::Status(added.code(), absl::StrCat(InputName(path), ": ", added.message()));
       }
     }
+    named.texts += text;
   }
-  return table;
+  return named;
 }
 
 }  // namespace fixpoint

@@ -10,10 +10,15 @@
 
 namespace fixpoint {
 
-// The built-in quantizers, and those of the files in `paths`, comma separated
-// (docs/quantizer_text.md). Errors: those of ReadInputFile and ReadQuantizers; kInvalidArgument: a
-// name is taken.
-absl::StatusOr<QuantizerTable> LoadQuantizers(const std::string& paths);
+// Quantizers, and the files that some of them are read from.
+struct NamedQuantizers {
+  QuantizerTable table;
+  std::string texts;  // the files, one after the other
+};
+
+// Adds those of the files in `paths`, comma separated (docs/quantizer_text.md), to a table. Errors:
+// those of ReadInputFile and ReadQuantizers; kInvalidArgument: a name is taken.
+absl::StatusOr<NamedQuantizers> LoadQuantizers(const std::string& paths, QuantizerTable table);
 
 }  // namespace fixpoint
 

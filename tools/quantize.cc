@@ -12,14 +12,18 @@
 #include "tools/interruption.h"
 #include "tools/network_ends.h"
 #include "tools/network_flags.h"
+#include "tools/plugin_flags.h"
 #include "tools/quantize_command.h"
 #include "tools/sample_flags.h"
+#include "transpiler/extensions/extensions.h"
 #include "transpiler/quantize/network_cost.h"
 
 DEFINE_string(config, "", "Configuration (proto/config/quant_config.proto as text).");
 DEFINE_string(target, "",
               "Built-in target, or target file (whose path has a / or a .); overrides the "
               "configuration's; onednn_int8 if neither names one.");
+DEFINE_string(quantizers, "",
+              "Files of quantizers as text, comma separated, that the configuration can name.");
 DEFINE_bool(fold_batch_norm, false, "Fold batch norms into the weights before them.");
 DEFINE_bool(equalize, false, "Give weights of layers that follow each other equal ranges.");
 DEFINE_bool(smooth, false, "Move large channels of activations into the weights that read them.");
@@ -57,10 +61,12 @@ ToolHelp Help() {
   help.flag_groups = {
       {"What runs:", {"params", "data", "samples", "seed", "images", "labels", "loss", "scores"}},
       {"How it is quantized:",
-       {"config", "target", "fold_batch_norm", "equalize", "smooth", "correct_biases", "rounding"}},
+       {"config", "target", "quantizers", kPluginFlag, "fold_batch_norm", "equalize", "smooth",
+        "correct_biases", "rounding"}},
       {"What is measured:", {"metric", "eval_data", "max_drop", "budget"}},
       {"How:", {"threads", "batch_size", "max_iterations", "resume"}},
       {"What is written:", {"output", "times", "json"}}};
+  help.repeatable = {kPluginFlag};
   help.examples = {
       "quantize mlp.test.txt --params=mlp.params --data=digits:500 --output=mlp.int8 "
       "--metric=accuracy"};
@@ -93,6 +99,7 @@ absl::StatusOr<ExitCode> Run(const CommandLine& line) {
   command.variables = flags.variables;
   command.config = FLAGS_config;
   command.target = FLAGS_target;
+  command.quantizers = FLAGS_quantizers;
   command.fold_batch_norm = FLAGS_fold_batch_norm;
   command.equalize = FLAGS_equalize;
   if (FLAGS_smooth) command.weights.smooth.emplace();
@@ -116,6 +123,9 @@ absl::StatusOr<ExitCode> Run(const CommandLine& line) {
   command.batch_size = flags.batch_size;
   command.threads = flags.backend_options.threads;
   command.max_iterations = flags.backend_options.max_iterations;
+  Extensions extensions;
+  RETURN_IF_ERROR(LoadPlugins(&extensions));
+  command.extensions = &extensions;
   return RunQuantizeCommand(command);
 }
 

@@ -27,11 +27,13 @@
 #include "tools/named_config.h"
 #include "tools/named_parameters.h"
 #include "tools/named_program.h"
+#include "tools/named_quantizers.h"
 #include "tools/network_ends.h"
 #include "tools/outputs.h"
 #include "tools/progress_line.h"
 #include "tools/quantize_json.h"
 #include "tools/staged_report.h"
+#include "transpiler/extensions/extensions.h"
 #include "transpiler/quantize/network_cost.h"
 #include "transpiler/quantize/quantize.h"
 #include "transpiler/report/account.h"
@@ -45,15 +47,22 @@ std::string StateOf(const std::string& output) {
   return absl::StrCat(absl::StripSuffix(output, "/"), ".partial");
 }
 
+// The program, and what it is quantized by.
+std::vector<std::string> NamedFiles(const QuantizeCommand& command) {
+  std::vector<std::string> paths = SplitNames(command.quantizers);
+  for (const std::string& path : {command.from.program, command.config, command.target}) {
+    paths.push_back(path);
+  }
+  return paths;
+}
+
 // A usage error if the output is no folder that can be written beside the inputs.
 absl::Status CheckOutput(const QuantizeCommand& command, const Program& program) {
   if (command.from.output == "-") {
     return UsageError("--output=-: the result is several files; want a folder");
   }
   std::vector<std::string> inputs = ParameterInputs(command.from.params, program.Proto());
-  for (const std::string& path : {command.from.program, command.config, command.target}) {
-    inputs.push_back(path);
-  }
+  for (std::string& path : NamedFiles(command)) inputs.push_back(std::move(path));
   for (const std::string& path : FilesOf(command.from.data)) inputs.push_back(path);
   Outputs outputs(std::move(inputs));
   RETURN_IF_ERROR(outputs.Claim(command.from.output));
@@ -217,8 +226,10 @@ void Describe(const QuantizeCommand& command, QuantizedNetwork* network) {
 }  // namespace
 
 absl::StatusOr<ExitCode> RunQuantizeCommand(const QuantizeCommand& command) {
-  RETURN_IF_ERROR(CheckInputs({command.from.program, command.config, command.target}));
+  RETURN_IF_ERROR(CheckInputs(NamedFiles(command)));
   ASSIGN_OR_RETURN(NamedConfig config, LoadNamedConfig(command.config, command.target));
+  ASSIGN_OR_RETURN(NamedQuantizers quantizers,
+                   LoadQuantizers(command.quantizers, command.extensions->Quantizers()));
   ASSIGN_OR_RETURN(const NamedProgram named, LoadNamedProgram(command.from.program));
   const Program& program = named.program;
   RETURN_IF_ERROR(CheckOutput(command, program));
@@ -239,6 +250,9 @@ absl::StatusOr<ExitCode> RunQuantizeCommand(const QuantizeCommand& command) {
   ASSIGN_OR_RETURN(const std::unique_ptr<SampleSet> measured, OpenMeasured(command));
   options.config = std::move(config.config);
   options.names.config = config.name;
+  options.quantizers = &quantizers.table;
+  options.quantizer_texts = std::move(quantizers.texts);
+  options.checks = &command.extensions->checks();
   options.prepare.fold_batch_norm = command.fold_batch_norm;
   options.prepare.equalize_weights = command.equalize;
   options.weights = command.weights;

@@ -18,11 +18,14 @@
 
 namespace fixpoint {
 
+class Extensions;
+
 struct QuantizeCommand {
   SampleFlags from;
   NetworkVariables variables;
   std::string config;
   std::string target;
+  std::string quantizers;  // files, comma separated, beside the built-in ones
   bool fold_batch_norm = false;
   bool equalize = false;
   WeightMethods weights;
@@ -35,6 +38,7 @@ struct QuantizeCommand {
   int64_t batch_size = 1;
   int threads = 1;
   int64_t max_iterations = kDefaultMaxIterations;
+  const Extensions* extensions = nullptr;  // not null: quantizers and checks beside the built-in
 };
 
 // The answer is no if no plan meets the bound; the best is written.

@@ -7,9 +7,9 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "ops/quantizer_table.h"
 #include "proto/base/nearest_name.h"
 #include "proto/base/status_macros.h"
+#include "proto/file/program_file.h"
 #include "proto/program/program.h"
 #include "runtime/parameter_file.h"
 #include "runtime/scope.h"
@@ -20,6 +20,7 @@
 #include "transpiler/exchange/glow_profile.h"
 #include "transpiler/exchange/learned_ranges.h"
 #include "transpiler/exchange/nni_calibration.h"
+#include "transpiler/exchange/paddle_thresholds.h"
 #include "transpiler/exchange/tensorrt_cache.h"
 #include "transpiler/freeze/test_program.h"
 
@@ -30,28 +31,42 @@ using Ranges = std::vector<LearnedRange>;
 
 struct Format {
   absl::string_view name;
-  absl::StatusOr<std::string> (*write)(const Ranges& ranges, const Program& program);
+  absl::StatusOr<std::string> (*write)(const Ranges& ranges, const NamedProgram& named);
 };
+
+// The program with its ranges, in the form in which it was given.
+absl::StatusOr<std::string> ProgramWithRanges(const Ranges& ranges, const NamedProgram& named) {
+  ASSIGN_OR_RETURN(const ProgramDesc desc, WithPaddleThresholds(ranges, named.program));
+  std::string bytes;
+  RETURN_IF_ERROR(
+      WriteProgram(desc, named.format, named.program.name(), [&bytes](absl::string_view part) {
+        bytes.append(part.data(), part.size());
+        return absl::OkStatus();
+      }));
+  return bytes;
+}
 
 const Format kFormats[] = {
     {"table",
-     [](const Ranges& ranges, const Program&) -> absl::StatusOr<std::string> {
+     [](const Ranges& ranges, const NamedProgram&) -> absl::StatusOr<std::string> {
        return RangesText(ranges);
      }},
     {"json",
-     [](const Ranges& ranges, const Program& program) -> absl::StatusOr<std::string> {
-       return RangesJson(program.name(), ranges);
+     [](const Ranges& ranges, const NamedProgram& named) -> absl::StatusOr<std::string> {
+       return RangesJson(named.program.name(), ranges);
      }},
     {"nni",
-     [](const Ranges& ranges, const Program& program) {
-       return WriteNniCalibration(ranges, program, NniForm::kFields);
+     [](const Ranges& ranges, const NamedProgram& named) {
+       return WriteNniCalibration(ranges, named.program, NniForm::kFields);
      }},
     {"nni3",
-     [](const Ranges& ranges, const Program& program) {
-       return WriteNniCalibration(ranges, program, NniForm::kTargets);
+     [](const Ranges& ranges, const NamedProgram& named) {
+       return WriteNniCalibration(ranges, named.program, NniForm::kTargets);
      }},
-    {"tensorrt", [](const Ranges& ranges, const Program&) { return WriteTensorRtCache(ranges); }},
-    {"glow", [](const Ranges& ranges, const Program&) { return WriteGlowProfile(ranges); }},
+    {"tensorrt",
+     [](const Ranges& ranges, const NamedProgram&) { return WriteTensorRtCache(ranges); }},
+    {"glow", [](const Ranges& ranges, const NamedProgram&) { return WriteGlowProfile(ranges); }},
+    {"paddle", ProgramWithRanges},
 };
 
 absl::StatusOr<const Format*> FormatOf(const std::string& name) {
@@ -64,13 +79,13 @@ absl::StatusOr<const Format*> FormatOf(const std::string& name) {
 }
 
 absl::StatusOr<std::string> RangesIn(const RangesCommand& command, const Format& format) {
-  ASSIGN_OR_RETURN(const NamedProgram named, LoadNamedProgram(command.program));
+  ASSIGN_OR_RETURN(NamedProgram named, LoadNamedProgram(command.program));
   ASSIGN_OR_RETURN(const Scope parameters, LoadParameters(named.program.Proto(), command.params));
-  const QuantizerTable quantizers;
-  ASSIGN_OR_RETURN(const Program program, MakeTestProgram(named.program));
-  const absl::StatusOr<Ranges> ranges = FindLearnedRanges(program, parameters, quantizers);
+  ASSIGN_OR_RETURN(named.program, MakeTestProgram(named.program, command.quantizers));
+  const absl::StatusOr<Ranges> ranges =
+      FindLearnedRanges(named.program, parameters, *command.quantizers);
   if (!ranges.ok()) return InFile(command.program, ranges.status());
-  absl::StatusOr<std::string> text = format.write(*ranges, program);
+  absl::StatusOr<std::string> text = format.write(*ranges, named);
   if (!text.ok()) return InFile(command.program, text.status());
   return text;
 }

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "ops/quantizer_table.h"
 #include "tools/command_line.h"
 
 namespace fixpoint {
@@ -14,8 +15,9 @@ namespace fixpoint {
 struct RangesCommand {
   std::string program;
   std::string params;
-  std::string format;  // table, json, nni, nni3, tensorrt or glow
-  std::string output;  // "": standard output
+  std::string format;                          // table, json, nni, nni3, tensorrt or glow
+  std::string output;                          // "": standard output
+  const QuantizerTable* quantizers = nullptr;  // not null
 };
 
 // Errors: a usage error without parameters, or for a format that there is not; those of

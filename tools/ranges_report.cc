@@ -12,13 +12,19 @@ namespace {
 
 constexpr size_t kFirstChannels = 8;
 
-std::string CodesText(const CodeRange& codes) {
-  return absl::StrCat(codes.smallest, "..", codes.largest);
+std::string CodesText(const LearnedRange& range) {
+  if (range.is_observed) return "-";
+  return absl::StrCat(range.codes.smallest, "..", range.codes.largest);
 }
 
 // The quantizer, or the op where it belongs to none.
 std::string QuantizerText(const LearnedRange& range) {
   return range.quantizer.empty() ? range.op->type() : range.quantizer;
+}
+
+absl::string_view RoleText(const LearnedRange& range) {
+  if (range.is_observed) return "observed";
+  return range.is_weight ? "weight" : "activation";
 }
 
 // Of all channels.
@@ -58,18 +64,18 @@ std::string RangesText(const std::vector<LearnedRange>& ranges) {
   for (const LearnedRange& range : ranges) {
     names = std::max(names, range.variable().size());
     quantizers = std::max(quantizers, QuantizerText(range).size());
-    codes = std::max(codes, CodesText(range.codes).size());
+    codes = std::max(codes, CodesText(range).size());
   }
   std::string text = absl::StrFormat("%-*s  %-10s  %-*s  %-*s  %4s  %12s  %12s  %12s  %s\n", names,
                                      "variable", "role", quantizers, "quantizer", codes, "codes",
                                      "axis", "smallest", "largest", "step", "zero point");
   for (const LearnedRange& range : ranges) {
-    const bool is_one = range.scales.size() == 1;
+    const bool is_one = range.scales.size() == 1 && !range.is_observed;
     const std::string step = is_one ? absl::StrFormat("%.6g", range.Step(0)) : "-";
-    const std::string start = absl::StrFormat(
-        "%-*s  %-10s  %-*s  %-*s  %4s", names, range.variable(),
-        range.is_weight ? "weight" : "activation", quantizers, QuantizerText(range), codes,
-        CodesText(range.codes), range.axis == -1 ? "-" : absl::StrCat(range.axis));
+    const std::string start =
+        absl::StrFormat("%-*s  %-10s  %-*s  %-*s  %4s", names, range.variable(), RoleText(range),
+                        quantizers, QuantizerText(range), codes, CodesText(range),
+                        range.axis == -1 ? "-" : absl::StrCat(range.axis));
     absl::StrAppendFormat(&text, "%s  %s  %12s  %s\n", start, RangeText(range), step,
                           is_one ? ZeroPointText(range, 0) : "-");
     if (range.scales.size() > 1) AppendChannels(range, start.size(), &text);
@@ -86,12 +92,14 @@ std::string RangesJson(absl::string_view file, const std::vector<LearnedRange>& 
   for (const LearnedRange& range : ranges) {
     json.BeginObject();
     json.Key("variable").String(range.variable());
-    json.Key("role").String(range.is_weight ? "weight" : "activation");
+    json.Key("role").String(RoleText(range));
     json.Key("op").String(range.op->type());
     if (!range.quantizer.empty()) json.Key("quantizer").String(range.quantizer);
-    json.Key("bits").Int(range.codes.bits);
-    json.Key("smallest_code").Int(range.codes.smallest);
-    json.Key("largest_code").Int(range.codes.largest);
+    if (!range.is_observed) {
+      json.Key("bits").Int(range.codes.bits);
+      json.Key("smallest_code").Int(range.codes.smallest);
+      json.Key("largest_code").Int(range.codes.largest);
+    }
     if (range.axis != -1) json.Key("axis").Int(range.axis);
     json.Key("kept").Bool(!range.scales.empty());
     const auto list = [&](absl::string_view key, const auto& write) {
@@ -101,7 +109,7 @@ std::string RangesJson(absl::string_view file, const std::vector<LearnedRange>& 
     };
     list("min", [&](size_t i) { json.Float(range.Min(i)); });
     list("max", [&](size_t i) { json.Float(range.Max(i)); });
-    list("step", [&](size_t i) { json.Float(range.Step(i)); });
+    if (!range.is_observed) list("step", [&](size_t i) { json.Float(range.Step(i)); });
     if (range.is_affine) list("zero_point", [&](size_t i) { json.Float(range.zero_points[i]); });
     json.EndObject();
   }

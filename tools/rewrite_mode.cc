@@ -12,8 +12,11 @@
 namespace fixpoint {
 namespace {
 
-std::string RewriteText(const RewriteReport& report, bool explain, const std::string& written) {
-  return absl::StrCat(explain ? RewriteExplainTable(report) : "", RewriteAccountTable(report),
+// What is told of patterns, if there are any, and where the result is.
+std::string RewriteText(const RewriteReport& report, bool has_patterns, bool explain,
+                        const std::string& written) {
+  return absl::StrCat(explain ? RewriteExplainTable(report) : "",
+                      has_patterns ? RewriteAccountTable(report) : "",
                       written.empty() ? "" : absl::StrCat("wrote ", written, "\n"));
 }
 
@@ -80,9 +83,10 @@ absl::StatusOr<ExitCode> RunRewriteCommand(const RewriteCommand& command,
     RETURN_IF_ERROR(outputs.Commit());
     written = output;
   }
-  RETURN_IF_ERROR(WriteReport(command.json ? RewriteJson(command.program, *report, written)
-                                           : RewriteText(*report, options.explain, written),
-                              written == "-"));
+  RETURN_IF_ERROR(
+      WriteReport(command.json ? RewriteJson(command.program, *report, written)
+                               : RewriteText(*report, !patterns.empty(), options.explain, written),
+                  written == "-"));
   return kDone;
 }
 

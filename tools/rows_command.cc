@@ -1,74 +1,18 @@
 #include "tools/rows_command.h"
 
-#include <cstddef>
-#include <cstdint>
-
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/types/span.h"
 #include "ops/dims.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/type_names.h"
 #include "runtime/npy.h"
+#include "runtime/packed_table.h"
 #include "runtime/row_formats.h"
 #include "runtime/tensor.h"
 #include "tools/named_program.h"
 #include "tools/outputs.h"
 
 namespace fixpoint {
-namespace {
-
-// The packed rows of paddle_dequant are declared as floats.
-VarType::Type TypeOfRows(RowFormat format) {
-  return format == RowFormat::kPaddleDequant ? VarType::FP32 : VarType::UINT8;
-}
-
-absl::Status CheckTable(const Tensor& tensor, VarType::Type dtype) {
-  if (tensor.dims().size() == 2 && tensor.dtype() == dtype && tensor.size() > 0) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(absl::StrCat("holds ", TypeName(tensor.dtype()), " ",
-                                                 DimsText(tensor.dims()), "; want ",
-                                                 TypeName(dtype), " [rows, columns]"));
-}
-
-absl::StatusOr<Tensor> Encode(const Tensor& table, RowFormat format) {
-  RETURN_IF_ERROR(CheckTable(table, VarType::FP32));
-  const int64_t rows = table.dims()[0];
-  const auto columns = static_cast<size_t>(table.dims()[1]);
-  ASSIGN_OR_RETURN(const size_t row_bytes, RowBytes(format, columns));
-  const VarType::Type dtype = TypeOfRows(format);
-  ASSIGN_OR_RETURN(
-      Tensor encoded,
-      Tensor::Allocate(dtype, {rows, static_cast<int64_t>(row_bytes / ElementSize(dtype))}));
-  for (int64_t i = 0; i < rows; ++i) {
-    const auto row = static_cast<size_t>(i);
-    const absl::Status status =
-        EncodeRow(format, table.data<float>().subspan(row * columns, columns),
-                  encoded.mutable_bytes().subspan(row * row_bytes, row_bytes));
-    if (!status.ok()) {
-      return absl::Status(status.code(), absl::StrCat("row ", i, ": ", status.message()));
-    }
-  }
-  return encoded;
-}
-
-absl::StatusOr<Tensor> Decode(const Tensor& table, RowFormat format) {
-  const VarType::Type dtype = TypeOfRows(format);
-  RETURN_IF_ERROR(CheckTable(table, dtype));
-  const int64_t rows = table.dims()[0];
-  const size_t row_bytes = static_cast<size_t>(table.dims()[1]) * ElementSize(dtype);
-  ASSIGN_OR_RETURN(const size_t columns, MostColumns(format, row_bytes));
-  ASSIGN_OR_RETURN(Tensor decoded,
-                   Tensor::Allocate(VarType::FP32, {rows, static_cast<int64_t>(columns)}));
-  for (size_t row = 0; row < static_cast<size_t>(rows); ++row) {
-    DecodeRow(format, table.bytes().subspan(row * row_bytes, row_bytes),
-              decoded.mutable_data<float>().subspan(row * columns, columns));
-  }
-  return decoded;
-}
-
-}  // namespace
 
 absl::StatusOr<ExitCode> RunRowsCommand(const RowsCommand& command) {
   const absl::StatusOr<RowFormat> format = RowFormatOf(command.format);
@@ -79,7 +23,7 @@ absl::StatusOr<ExitCode> RunRowsCommand(const RowsCommand& command) {
   RETURN_IF_ERROR(outputs.Claim(command.output));
   ASSIGN_OR_RETURN(const Tensor table, LoadNpy(command.table));
   const absl::StatusOr<Tensor> made =
-      command.decode ? Decode(table, *format) : Encode(table, *format);
+      command.decode ? UnpackTable(table, *format) : PackTable(table, *format);
   if (!made.ok()) return InFile(command.table, made.status());
   ASSIGN_OR_RETURN(const std::string bytes, NpyBytes(*made));
   RETURN_IF_ERROR(outputs.Stage(command.output, bytes));

@@ -6,7 +6,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "ops/quantizer_table.h"
 #include "proto/file/input_file.h"
 #include "proto/file/text_message.h"
 #include "transpiler/report/page/page.h"
@@ -15,9 +14,10 @@
 
 namespace fixpoint {
 
-void AddProgram(const Program& program, const Scope& scope, RunReport* report) {
+void AddProgram(const Program& program, const Scope& scope, const QuantizerTable& quantizers,
+                RunReport* report) {
   AddOps(program, report);
-  const absl::Status added = AddQuantizers(program, scope, QuantizerTable(), report);
+  const absl::Status added = AddQuantizers(program, scope, quantizers, report);
   if (!added.ok()) {
     report->add_notes(absl::StrCat("The quantizers are not shown: ", added.message()));
   }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "ops/quantizer_table.h"
 #include "proto/config/run_report.pb.h"
 #include "proto/program/program_fwd.h"
 #include "runtime/data/data_source.h"
@@ -16,7 +17,8 @@ namespace fixpoint {
 
 // The ops of a program in test mode, the values that it quantizes, and its weights. Where the
 // quantizers are not those of a program in test mode, a note says so.
-void AddProgram(const Program& program, const Scope& scope, RunReport* report);
+void AddProgram(const Program& program, const Scope& scope, const QuantizerTable& quantizers,
+                RunReport* report);
 
 void AddSetting(const std::string& name, const std::string& value, RunReport* report);
 

@@ -16,7 +16,9 @@
 #include "tools/interruption.h"
 #include "tools/network_ends.h"
 #include "tools/network_flags.h"
+#include "tools/plugin_flags.h"
 #include "tools/training_command.h"
+#include "transpiler/extensions/extensions.h"
 
 DEFINE_string(startup, "", "Startup program, which initialises the variables.");
 DEFINE_string(params, "",
@@ -44,6 +46,8 @@ DEFINE_string(
     keep_best, "",
     "Save the parameters of the best evaluation instead of the last: by accuracy, loss, or "
     "a variable of one number, of which more is better; with a - before it if less is.");
+DEFINE_int64(reestimate_batch_norm, 0,
+             "After the last step, set the statistics of batch norm to averages over N batches.");
 DEFINE_int64(stop_after, 0, "End after N evaluations without a better one (--keep_best).");
 DEFINE_string(save, "", "Folder for the trained parameters, a file for each.");
 DEFINE_string(metrics, "", "File for measurements, a line of JSON each; - for stdout.");
@@ -67,14 +71,15 @@ ToolHelp Help() {
   help.flag_groups = {
       {"Programs and data:",
        {"startup", "params", "data", "eval_data", "eval_program", "images", "labels", "loss",
-        "scores", "measure"}},
+        "scores", "measure", kPluginFlag}},
       {"How to train:",
        {"epochs", "steps", "batch_size", "learning_rate", "seed", "augment_padding", "augment_flip",
-        "eval_every", "keep_best", "stop_after", "backend", "threads", "max_iterations",
-        "check_finite"}},
+        "eval_every", "keep_best", "stop_after", "reestimate_batch_norm", "backend", "threads",
+        "max_iterations", "check_finite"}},
       {"What to write:",
        {"save", "metrics", "report", "dump", "dump_output", "dump_plan", "profile"}},
       {"Checkpoints:", {"checkpoint_dir", "checkpoint_every", "keep_checkpoints", "resume"}}};
+  help.repeatable = {kPluginFlag};
   help.examples = {
       "train examples/data/mlp.train.txt --startup=examples/data/mlp.startup.txt "
       "--data=digits:500",
@@ -107,6 +112,13 @@ absl::Status CheckFlags(const CommandLine& line) {
     return UsageError(
         "--dump writes the last step's values, and --stop_after leaves open which "
         "step that is; want one of them");
+  }
+  RETURN_IF_ERROR(CheckAtLeast("reestimate_batch_norm", FLAGS_reestimate_batch_norm,
+                               line.IsGiven("reestimate_batch_norm") ? 1 : 0));
+  if (FLAGS_reestimate_batch_norm > 0 && !FLAGS_keep_best.empty()) {
+    return UsageError(
+        "--reestimate_batch_norm changes the last parameters, and --keep_best may save others; "
+        "want one of them");
   }
   if (!FLAGS_keep_best.empty() && FLAGS_save.empty()) {
     return UsageError("--keep_best needs a folder for the parameters: --save=FOLDER");
@@ -149,6 +161,7 @@ absl::StatusOr<ExitCode> Run(const CommandLine& line) {
     command.keep_best = Metric::OfName(FLAGS_keep_best);
     command.keep_best_text = FLAGS_keep_best;
   }
+  command.reestimated_batches = FLAGS_reestimate_batch_norm;
   command.stop_after = FLAGS_stop_after;
   command.epochs = FLAGS_epochs;
   command.steps = FLAGS_steps;
@@ -175,6 +188,10 @@ absl::StatusOr<ExitCode> Run(const CommandLine& line) {
   command.checkpoint_every = FLAGS_checkpoint_every;
   command.keep_checkpoints = FLAGS_keep_checkpoints;
   command.resume = FLAGS_resume;
+  Extensions extensions;
+  RETURN_IF_ERROR(LoadPlugins(&extensions));
+  const QuantizerTable quantizers = extensions.Quantizers();
+  command.quantizers = &quantizers;
   return RunTrainingCommand(command);
 }
 

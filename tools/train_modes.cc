@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "ops/quantizer_table.h"
 #include "proto/base/status_macros.h"
 #include "proto/config/quant_plan.pb.h"
 #include "proto/config/range_profile.pb.h"
@@ -24,6 +23,7 @@
 #include "tools/outputs.h"
 #include "tools/transpile_report.h"
 #include "transpiler/exchange/range_file.h"
+#include "transpiler/extensions/extensions.h"
 #include "transpiler/plan/rules.h"
 #include "transpiler/report/ops_left_out.h"
 #include "transpiler/train/quantize_transpiler.h"
@@ -34,7 +34,7 @@ namespace {
 
 // What the command reads. `options` points into the rest of it.
 struct TrainInputs {
-  QuantizerTable quantizers;
+  NamedQuantizers quantizers;
   QuantPlan plan;
   RangeProfile profile;
   std::optional<NamedProgram> program;
@@ -71,8 +71,10 @@ absl::Status ReadConfig(const TrainCommand& command, TranspileOptions& options) 
 
 absl::Status ReadInputs(const TrainCommand& command, TrainInputs& inputs) {
   RETURN_IF_ERROR(ReadConfig(command, inputs.options));
-  ASSIGN_OR_RETURN(inputs.quantizers, LoadQuantizers(command.quantizers));
-  inputs.options.quantizers = &inputs.quantizers;
+  ASSIGN_OR_RETURN(inputs.quantizers,
+                   LoadQuantizers(command.quantizers, command.extensions->Quantizers()));
+  inputs.options.quantizers = &inputs.quantizers.table;
+  inputs.options.checks = &command.extensions->checks();
   if (!command.plan.empty()) {
     RETURN_IF_ERROR(LoadTextMessage(command.plan, &inputs.plan));
     inputs.options.plan = &inputs.plan;
@@ -194,9 +196,9 @@ absl::Status StageParametersWithState(const TrainCommand& command, const Program
                    reference::Interpreter::Create(startup, &*inputs.parameters));
   RETURN_IF_ERROR(interpreter.Run({}, {}, /*step=*/0).status());
   if (report.plan.is_inference()) {
-    ASSIGN_OR_RETURN(
-        const std::vector<ClippedWeight> clipped,
-        ClipWeights(inputs.program->program, report.plan, inputs.quantizers, &*inputs.parameters));
+    ASSIGN_OR_RETURN(const std::vector<ClippedWeight> clipped,
+                     ClipWeights(inputs.program->program, report.plan, inputs.quantizers.table,
+                                 &*inputs.parameters));
     for (std::string& note : NotesOnClipping(clipped)) report.notes.push_back(std::move(note));
   }
   RETURN_IF_ERROR(StageParameters(inputs.program->program.Proto(), *inputs.parameters,
@@ -228,6 +230,7 @@ absl::StatusOr<ExitCode> RunTrainCommand(const TrainCommand& command) {
   RETURN_IF_ERROR(CheckParametersFlags(command));
   std::vector<std::string> paths = {command.program, command.startup, command.config,  command.plan,
                                     command.profile, command.target,  command.patterns};
+  for (std::string& path : SplitNames(command.quantizers)) paths.push_back(std::move(path));
   RETURN_IF_ERROR(CheckInputs(paths));
   TrainInputs& inputs = KeepUntilExit(TrainInputs());
   RETURN_IF_ERROR(ReadInputs(command, inputs));

@@ -11,6 +11,7 @@
 
 namespace fixpoint {
 
+class Extensions;
 class PassTable;
 
 // --mode=train: quantizes `program`. Empty fields were not given.
@@ -31,8 +32,9 @@ struct TrainCommand {
   std::string params_output;
   std::string save_plan;
   std::string patterns;  // a file whose patterns are among the passes, not to be written over
-  const PassTable* passes = nullptr;  // null: the built-in ones
-  std::string pipeline;               // one that ParseTrainPipeline accepts
+  const PassTable* passes = nullptr;       // null: the built-in ones
+  const Extensions* extensions = nullptr;  // not null: quantizers and checks beside the built-in
+  std::string pipeline;                    // one that ParseTrainPipeline accepts
   PipelineOptions pipeline_options;
   bool dry_run = false;
   bool explain = false;

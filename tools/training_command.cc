@@ -16,6 +16,7 @@
 #include "runtime/parameter_file.h"
 #include "runtime/scope.h"
 #include "runtime/staged_directory.h"
+#include "runtime/training/batch_norm_estimation.h"
 #include "runtime/training/batch_runner.h"
 #include "runtime/training/checkpoint.h"
 #include "runtime/training/evaluator.h"
@@ -30,13 +31,14 @@
 #include "tools/staged_report.h"
 #include "tools/training_log.h"
 #include "tools/training_report.h"
+#include "transpiler/freeze/estimation_program.h"
 #include "transpiler/freeze/test_program.h"
 
 namespace fixpoint {
 namespace {
 
 absl::StatusOr<Program> EvaluationProgram(const TrainingCommand& command, const Program& training) {
-  if (command.eval_program.empty()) return MakeTestProgram(training);
+  if (command.eval_program.empty()) return MakeTestProgram(training, command.quantizers);
   ASSIGN_OR_RETURN(NamedProgram named, LoadNamedProgram(command.eval_program));
   return std::move(named.program);
 }
@@ -62,6 +64,7 @@ class TrainingRun {
     RETURN_IF_ERROR(LoadInputs());
     RETURN_IF_ERROR(Begin());
     RETURN_IF_ERROR(TrainAll());
+    RETURN_IF_ERROR(ReestimateBatchNorm());
     RETURN_IF_ERROR(WriteOutputs());
     return kDone;
   }
@@ -100,6 +103,10 @@ class TrainingRun {
     ASSIGN_OR_RETURN(NamedProgram startup, LoadNamedProgram(command_.startup));
     startup_ = std::move(startup.program);
     ASSIGN_OR_RETURN(evaluation_, EvaluationProgram(command_, training_));
+    if (command_.reestimated_batches > 0) {
+      ASSIGN_OR_RETURN(estimation_, MakeEstimationProgram(training_));
+      RETURN_IF_ERROR(InFile(command_.program, CheckHasBatchNorm(estimation_)));
+    }
     options_.backend = command_.backend;
     options_.backend_options = command_.backend_options;
     options_.batches.batch_size = command_.batch_size;
@@ -317,6 +324,19 @@ class TrainingRun {
         "\n"));
   }
 
+  // After the last step and its checkpoint, from which a run goes on as if there were none of this.
+  absl::Status ReestimateBatchNorm() {
+    if (command_.reestimated_batches == 0 || trainer_->step() < steps_) return absl::OkStatus();
+    const absl::StatusOr<int> norms = EstimateBatchNorm(estimation_, command_.reestimated_batches,
+                                                        training_set_.get(), options_, &scope_);
+    if (!norms.ok()) return InFile(command_.program, norms.status());
+    RETURN_IF_ERROR(
+        Tell(absl::StrCat("statistics of ", *norms, *norms == 1 ? " batch norm" : " batch norms",
+                          " estimated from ", command_.reestimated_batches,
+                          command_.reestimated_batches == 1 ? " batch\n" : " batches\n")));
+    return evaluator_ ? EvaluateNow() : absl::OkStatus();
+  }
+
   bool IsDue(int64_t every, bool is_last) const {
     return is_last || (every > 0 && trainer_->step() % every == 0);
   }
@@ -397,7 +417,7 @@ class TrainingRun {
   }
 
   RunReport MakeReport() const {
-    RunReport report = report_->Finish(evaluation_, scope_);
+    RunReport report = report_->Finish(evaluation_, scope_, *command_.quantizers);
     report.set_program(NameInReport(command_.program));
     AddSetting("data", NameInReport(command_.training_data), &report);
     if (command_.test_data) AddSetting("test data", NameInReport(*command_.test_data), &report);
@@ -416,6 +436,7 @@ class TrainingRun {
   Program training_;
   Program startup_;
   Program evaluation_;
+  Program estimation_;  // of the statistics of batch norm; empty if they stay
   BatchRunOptions options_;
   BatchRunOptions test_options_;  // the same, with the variables that are fed the test data
   std::unique_ptr<SampleSet> training_set_;

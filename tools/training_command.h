@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "ops/quantizer_table.h"
 #include "runtime/backends.h"
 #include "runtime/data/augmentation.h"
 #include "runtime/data/data_source.h"
@@ -38,6 +39,7 @@ struct TrainingCommand {
   int64_t eval_every = 0;                     // steps; 0: only after the last
   std::optional<Metric> keep_best;            // none: the last parameters are saved
   std::string keep_best_text;                 // as named on the command line
+  int64_t reestimated_batches = 0;            // 0: batch norm keeps its running statistics
   int64_t stop_after = 0;  // evaluations without a better one; 0: as many as there are
   BackendKind backend = kDefaultBackend;
   BackendOptions backend_options;
@@ -53,6 +55,8 @@ struct TrainingCommand {
   int64_t checkpoint_every = 0;  // steps; 0: only after the last
   int keep_checkpoints = 0;
   bool resume = false;
+
+  const QuantizerTable* quantizers = nullptr;  // not null
 };
 
 absl::StatusOr<ExitCode> RunTrainingCommand(const TrainingCommand& command);

@@ -86,7 +86,8 @@ void TrainingReport::AddEvaluation(int64_t step, const Evaluation& evaluation) {
   }
 }
 
-RunReport TrainingReport::Finish(const Program& test, const Scope& trained) const {
+RunReport TrainingReport::Finish(const Program& test, const Scope& trained,
+                                 const QuantizerTable& quantizers) const {
   RunReport report;
   report.set_tool("train");
   if (last_.accuracy) {
@@ -99,7 +100,7 @@ RunReport TrainingReport::Finish(const Program& test, const Scope& trained) cons
   for (const auto& [name, value] : last_.metrics) {
     *report.add_metrics() = MetricOf(absl::StrCat("test ", name), value, last_.samples);
   }
-  AddProgram(test, trained, &report);
+  AddProgram(test, trained, quantizers, &report);
   for (const Followed& followed : followed_) *report.add_curves() = followed.curve;
   return report;
 }

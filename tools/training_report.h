@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "ops/quantizer_table.h"
 #include "proto/config/run_report.pb.h"
 #include "proto/program/program_fwd.h"
 #include "runtime/scope.h"
@@ -28,7 +29,8 @@ class TrainingReport {
   void AddEvaluation(int64_t step, const Evaluation& evaluation);
 
   // The report, with the ops of the program in test mode and the ranges of their quantizers.
-  RunReport Finish(const Program& test, const Scope& trained) const;
+  RunReport Finish(const Program& test, const Scope& trained,
+                   const QuantizerTable& quantizers) const;
 
  private:
   // A number at every step as long as there are few, else at every second, fourth, ...

@@ -207,6 +207,10 @@ void DefineFunctions(OpList& ops) {
       .Hints("use_mkldnn, use_cudnn")
       .QuantizableOutputs({"Out"})
       .Activates(Of(F::kSquare));
+  Define(ops, "erf", GradientReads::kX, "The error function, 2 / sqrt(pi) * integral of e^-t^2.")
+      .Hints("use_mkldnn@2, use_cudnn@1")
+      .QuantizableOutputs({"Out"})
+      .Activates(Of(F::kErf));
   DefineForward(ops, "rsqrt", "Out = 1 / sqrt(X).")
       .Hints("use_mkldnn, use_cudnn")
       .Activates(Of(F::kRsqrt));

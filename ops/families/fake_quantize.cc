@@ -167,6 +167,11 @@ OpSchemaBuilder& DefineSymmetric(OpList& ops, QuantOp quant_op, absl::string_vie
   return op;
 }
 
+// One that finds its range, which it may widen.
+OpSchemaBuilder& DefineFinding(OpList& ops, QuantOp quant_op, absl::string_view signature) {
+  return DefineSymmetric(ops, quant_op, signature).Attr("power_of_two_steps", Bool(false));
+}
+
 OpSchemaBuilder& DefineLinear(OpList& ops, QuantOp quant_op, absl::string_view type) {
   return Define(ops, quant_op,
                 absl::StrCat(type,
@@ -183,7 +188,7 @@ OpSchemaBuilder& DefineLinear(OpList& ops, QuantOp quant_op, absl::string_view t
 }
 
 void DefineQuantizers(OpList& ops) {
-  DefineSymmetric(ops, QuantOp::kQuantize, "fake_quantize_abs_max(X) -> (Out, OutScale)")
+  DefineFinding(ops, QuantOp::kQuantize, "fake_quantize_abs_max(X) -> (Out, OutScale)")
       .Doc("Out = codes of X at the scale OutScale = max|X|, in training and in inference.")
       .Infer(InferPerTensor);
   DefineSymmetric(ops, QuantOp::kQuantize,
@@ -199,8 +204,8 @@ void DefineQuantizers(OpList& ops) {
       "(X, InScale, InAccum?, InState?) -> (Out, OutScale, OutState?, OutAccum?)";
   constexpr char kMovingAverageState[] =
       "InScale -> OutScale, InState -> OutState, InAccum -> OutAccum";
-  DefineSymmetric(ops, QuantOp::kQuantize,
-                  absl::StrCat("fake_quantize_moving_average_abs_max", kMovingAverage))
+  DefineFinding(ops, QuantOp::kQuantize,
+                absl::StrCat("fake_quantize_moving_average_abs_max", kMovingAverage))
       .Doc(
           "Codes at a moving average of max|X|: state = rate * state + 1, accum = rate * accum + "
           "max|X|, scale = accum / state. is_test: at InScale.")
@@ -208,27 +213,26 @@ void DefineQuantizers(OpList& ops) {
       .Attr("is_test", Bool(false))
       .TrainingState(kMovingAverageState)
       .Infer(InferPerTensor);
-  DefineSymmetric(ops, QuantOp::kQuantize,
-                  "fake_channel_wise_quantize_abs_max(X) -> (Out, OutScale)")
+  DefineFinding(ops, QuantOp::kQuantize, "fake_channel_wise_quantize_abs_max(X) -> (Out, OutScale)")
       .Doc(
           "Codes at one scale per channel, OutScale [C], C along quant_axis. is_test: OutScale is "
           "read.")
       .Attr("quant_axis", Int(0), Eras::kPaddle2)
       .Attr("is_test", Bool(false), Eras::kPaddle2)
       .Infer(InferPerChannel);
-  DefineSymmetric(ops, QuantOp::kQuantizeDequantize,
-                  "fake_quantize_dequantize_abs_max(X) -> (Out, OutScale)")
+  DefineFinding(ops, QuantOp::kQuantizeDequantize,
+                "fake_quantize_dequantize_abs_max(X) -> (Out, OutScale)")
       .Doc("fake_quantize_abs_max, then dequantized.")
       .Infer(InferPerTensor);
-  DefineSymmetric(ops, QuantOp::kQuantizeDequantize,
-                  absl::StrCat("fake_quantize_dequantize_moving_average_abs_max", kMovingAverage))
+  DefineFinding(ops, QuantOp::kQuantizeDequantize,
+                absl::StrCat("fake_quantize_dequantize_moving_average_abs_max", kMovingAverage))
       .Doc("fake_quantize_moving_average_abs_max, then dequantized.")
       .Attr("moving_rate", Float(0.9f))
       .Attr("is_test", Bool(false))
       .TrainingState(kMovingAverageState)
       .Infer(InferPerTensor);
-  DefineSymmetric(ops, QuantOp::kQuantizeDequantize,
-                  "fake_channel_wise_quantize_dequantize_abs_max(X) -> (Out, OutScale)")
+  DefineFinding(ops, QuantOp::kQuantizeDequantize,
+                "fake_channel_wise_quantize_dequantize_abs_max(X) -> (Out, OutScale)")
       .Doc("fake_channel_wise_quantize_abs_max, then dequantized.")
       .Attr("quant_axis", Int(0))
       .Infer(InferPerChannel);
@@ -238,6 +242,8 @@ void DefineQuantizers(OpList& ops) {
       .Doc("Follows the moving average of max|X|; Out, if there, is X.")
       .Attr("moving_rate", Float(0.9f))
       .Attr("is_test", Bool(false))
+      .Attr("power_of_two_steps", Bool(false))
+      .Attr("bit_length", Int(8))
       .TrainingState("InState -> OutState, InAccum -> OutAccum")
       .Infer(InferObserver);
 }
@@ -302,7 +308,7 @@ void DefineRowWise(OpList& ops) {
 
 // Ops that the reference does not have.
 void DefineOwnQuantizers(OpList& ops) {
-  DefineSymmetric(
+  DefineFinding(
       ops, QuantOp::kQuantize,
       "fake_quantize_window_mean_abs_max(X, InScale, Iter?) -> (Out, OutScale, OutScales?)")
       .Doc(
@@ -378,6 +384,7 @@ std::vector<OpSchema> FakeQuantizeOps() {
           "Codes at Scale, [1] (quant_axis -1) or per channel. Not is_test: at the scale that the "
           "moving average, or the channel's max|X|, gives; that is OutScale. ZeroPoint is not "
           "read.")
+      .Attr("power_of_two_steps", Bool(false))
       .Infer(InferQuantizeLinear);
   DefineLinear(ops, QuantOp::kDequantize, "dequantize_linear")
       .Doc("Y = X * Scale / bin, of Scale's type. ZeroPoint is not read.")

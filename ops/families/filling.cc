@@ -168,6 +168,14 @@ std::vector<OpSchema> FillingOps() {
       .QuantizableOutputs({"Out"})
       .Gradient("assign(X=Out@GRAD) -> (Out=X@GRAD)")
       .GradientBy(ClearGradientAttrs);
+  ops.Define("dither(X) -> (Out)")
+      .Doc(
+          "Out = X + u - 1/2, with u uniform in [0, 1), by which rounding to the nearest becomes "
+          "stochastic; part of quantizers' formulas. Test programs read X.")
+      .DrawsNumbers()
+      .Attr("seed", Int(0))
+      .Gradient("assign(X=Out@GRAD) -> (Out=X@GRAD)")
+      .Infer(SameAs("X", {"Out"}));
   ops.Define("cast(X) -> (Out)")
       .Doc("X as out_dtype.")
       .Attr("out_dtype", Required(INT))

@@ -39,6 +39,23 @@ absl::Status InferBatchNorm(InferContext& op) {
   return absl::OkStatus();
 }
 
+absl::Status InferFoldedBatchNorm(InferContext& op) {
+  RETURN_IF_ERROR(InferBatchNorm(op));
+  const TensorInfo x = op.Input("X");
+  const TensorInfo unfolded = op.Input("Unfolded");
+  if (!x.has_dims() || !unfolded.has_dims()) return absl::OkStatus();
+  const int64_t channels =
+      IsChannelsLast(op.String("data_layout")) || x.rank() == 1 ? x.dims.back() : x.dims[1];
+  RETURN_IF_ERROR(CheckVector(op, "Deviation", channels));
+  bool is_like_x = unfolded.rank() == x.rank();
+  for (int i = 0; is_like_x && i < x.rank(); ++i) {
+    is_like_x = MayBeEqual(x.dims[i], unfolded.dims[i]);
+  }
+  if (is_like_x) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("Unfolded is ", DimsText(unfolded.dims), "; want ",
+                                                 DimsText(x.dims), ", as X is"));
+}
+
 // The gradient op reads the statistics that its forward op used only if those are not the batch's
 // own.
 void DropStatisticsUnlessGlobal(const OpDesc& forward, Era era, std::vector<OpDesc>* gradients) {
@@ -114,6 +131,27 @@ std::vector<OpSchema> NormalizationOps() {
           "(X@GRAD, Scale@GRAD, Bias@GRAD)")
       .Stage({"X", "Y", /*normalizes=*/true, StagesOfNorm})
       .GradientBy(DropStatisticsUnlessGlobal);
+  ops.Define(
+         "folded_batch_norm(X, Unfolded, Deviation, Scale, Bias, Mean, Variance) -> "
+         "(Y, MeanOut, VarianceOut, SavedMean, SavedVariance)")
+      .Doc(
+          "The batch norm of a product whose weight is multiplied by Scale / Deviation per "
+          "channel, "
+          "where Deviation is sqrt(Variance + epsilon). X is that product and Unfolded the one "
+          "with "
+          "the weight as it is, whose mean and variance are the batch's: Y = X * Deviation / "
+          "sqrt(variance + epsilon) + (Bias - mean * Scale / sqrt(variance + epsilon)); in test "
+          "mode "
+          "X + (Bias - Mean * Scale / Deviation). SavedVariance is 1 / sqrt(variance + epsilon).")
+      .Attr("momentum", Float(0.9f))
+      .Attr("epsilon", Float(1e-5f))
+      .Attr("data_layout", String("NCHW"))
+      .Attr("is_test", Bool(false))
+      .Infer(InferFoldedBatchNorm)
+      .QuantizableOutputs({"Y"})
+      .Gradient(
+          "folded_batch_norm_grad(X, Unfolded, Deviation, Scale, Mean=MeanOut, SavedMean, "
+          "SavedVariance, Y@GRAD) -> (X@GRAD, Unfolded@GRAD, Scale@GRAD, Bias@GRAD)");
   ops.Define("layer_norm(X, Scale?, Bias?) -> (Y, Mean, Variance)")
       .Doc("Normalizes over the axes from begin_norm_axis on. Mean and Variance [rows].")
       .Attr("epsilon", Float(1e-5f))

@@ -1,5 +1,6 @@
-// Simulated quantization at a range that other ops or the optimizer give, with a gradient for the
-// range: what quantizers that train their ranges are made of. The reference has no such op.
+// Simulated quantization at a range, or at a step and a zero point, that other ops or the optimizer
+// give, with gradients for these: what quantizers that train their ranges are made of. The
+// reference has no such ops.
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -42,6 +43,24 @@ absl::Status InferGradient(InferContext& op) {
   return absl::OkStatus();
 }
 
+absl::Status InferAffine(InferContext& op) {
+  RETURN_IF_ERROR(CheckBits("bit_length", op.Int("bit_length")));
+  RETURN_IF_ERROR(SurrogateOf(op.String(kSurrogateAttr)).status());
+  for (const char* slot : {"InScale", "InZeroPoint"}) {
+    const TensorInfo number = op.Input(slot);
+    if (!number.has_dims() || (number.rank() == 1 && MayBeEqual(number.dims[0], 1))) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(slot, " is ", DimsText(number.dims), "; want [1]"));
+  }
+  op.SetOutputLike("Out", op.Input("X"));
+  return absl::OkStatus();
+}
+
+absl::Status InferAffineGradient(InferContext& op) {
+  op.SetOutputLike("InZeroPoint@GRAD", op.Input("InZeroPoint"));
+  return InferGradient(op);
+}
+
 }  // namespace
 
 std::vector<OpSchema> QuantizeAtRangeOps() {
@@ -62,6 +81,23 @@ std::vector<OpSchema> QuantizeAtRangeOps() {
           "(X@GRAD, InScale@GRAD)")
       .GradientInfer(InferGradient)
       .Infer(InferQuantize);
+  ops.Define("fake_quantize_dequantize_affine(X, InScale, InZeroPoint) -> (Out)")
+      .Doc(
+          "Codes of X with the step InScale [1] and the zero point InZeroPoint [1], then "
+          "dequantized: (clamp(round(X * (1 / step)) + zero point) - zero point) * step. The "
+          "gradients are those of the surrogate (ops/surrogate.h), for codes less the zero point; "
+          "that has the gradient -step outside, and none inside.")
+      .Quantizes(QuantOp::kQuantizeDequantize)
+      .ScalesAreSteps()
+      .Attr("bit_length", Int(8))
+      .Attr("unsigned_codes", Bool(false))
+      .Attr("round_type", Int(1))
+      .Attr(kSurrogateAttr, String("clamp_then_round"))
+      .Gradient(
+          "fake_quantize_dequantize_affine_grad(X, InScale, InZeroPoint, Out@GRAD) -> "
+          "(X@GRAD, InScale@GRAD, InZeroPoint@GRAD)")
+      .GradientInfer(InferAffineGradient)
+      .Infer(InferAffine);
   return ops.Build();
 }
 

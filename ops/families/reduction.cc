@@ -82,7 +82,9 @@ std::vector<OpSchema> ReductionOps() {
   DefineReduce(ops, "reduce_mean", "Mean.")
       .QuantizableOutputs({"Out"})
       .Gradient("reduce_mean_grad(X, Out@GRAD) -> (X@GRAD)");
-  DefineReduce(ops, "reduce_max", "Maximum.").QuantizableOutputs({"Out"}).GradientNotKnown();
+  DefineReduce(ops, "reduce_max", "Maximum.")
+      .QuantizableOutputs({"Out"})
+      .Gradient("reduce_max_grad(X, Out, Out@GRAD) -> (X@GRAD)");
   DefineReduce(ops, "reduce_min", "Minimum.").GradientNotKnown();
   DefineReduce(ops, "reduce_prod", "Product.").GradientNotKnown();
   DefineReduceToBool(ops, "reduce_all", "Whether all are true.");

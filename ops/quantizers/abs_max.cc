@@ -7,6 +7,7 @@
 #include "ops/quant_math.h"
 #include "ops/quantizer.h"
 #include "ops/quantizers/abs_max_attrs.h"
+#include "ops/quantizers/power_of_two_steps.h"
 
 namespace fixpoint {
 namespace {
@@ -19,19 +20,24 @@ class AbsMaxQuantizer final : public Quantizer {
   }
   bool is_dynamic() const override { return true; }
 
+  absl::Span<const QuantizerParameter> parameters() const override { return parameters_; }
   absl::Span<const QuantizerRecipe> recipes() const override { return recipes_; }
 
   void AddQuantizeAttrs(const QuantSpec& spec, Era, OpBuilder& op) const override {
     AddSymmetricQuantizeAttrs(spec, op);
+    AddPowerOfTwoAttr(*this, spec, op);
   }
   void AddDequantizeAttrs(const QuantSpec& spec, Era, OpBuilder& op) const override {
     AddSymmetricDequantizeAttrs(spec, op);
   }
+  void ReadParameters(const OpDesc& quantize, QuantSpec* spec) const override {
+    ReadPowerOfTwoAttr(quantize, spec);
+  }
   double InitialValue(const QuantizerState&, const QuantSpec&) const override { return 0; }
 
-  float Observe(const QuantSpec&, absl::Span<const float> values,
+  float Observe(const QuantSpec& spec, absl::Span<const float> values,
                 absl::Span<const absl::Span<float>>, int64_t) const override {
-    return AbsMax(values);
+    return WidenedRange(*this, spec, AbsMax(values));
   }
 
  private:
@@ -46,6 +52,7 @@ class AbsMaxQuantizer final : public Quantizer {
     return {separate, fused};
   }
 
+  const std::vector<QuantizerParameter> parameters_ = {PowerOfTwoStepsParameter()};
   const std::vector<QuantizerRecipe> recipes_ = Recipes();
 };
 

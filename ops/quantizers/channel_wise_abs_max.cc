@@ -7,6 +7,7 @@
 #include "ops/quant_math.h"
 #include "ops/quantizer.h"
 #include "ops/quantizers/abs_max_attrs.h"
+#include "ops/quantizers/power_of_two_steps.h"
 
 namespace fixpoint {
 namespace {
@@ -25,22 +26,27 @@ class ChannelWiseAbsMaxQuantizer final : public Quantizer {
     return absl::MakeConstSpan(kAxes, era == Era::kFluid ? 1 : 2);
   }
 
+  absl::Span<const QuantizerParameter> parameters() const override { return parameters_; }
   absl::Span<const QuantizerRecipe> recipes() const override { return recipes_; }
 
   void AddQuantizeAttrs(const QuantSpec& spec, Era era, OpBuilder& op) const override {
     AddSymmetricQuantizeAttrs(spec, op);
+    AddPowerOfTwoAttr(*this, spec, op);
     if (era == Era::kPaddle2) op.IntAttr("quant_axis", spec.axis());
   }
   void AddDequantizeAttrs(const QuantSpec& spec, Era era, OpBuilder& op) const override {
     op.IntsAttr("quant_bits", {BitLength(spec)});
     if (era == Era::kPaddle2) op.IntAttr("quant_axis", spec.axis());
   }
+  void ReadParameters(const OpDesc& quantize, QuantSpec* spec) const override {
+    ReadPowerOfTwoAttr(quantize, spec);
+  }
   double InitialValue(const QuantizerState&, const QuantSpec&) const override { return 0; }
 
   // Observes one channel's values.
-  float Observe(const QuantSpec&, absl::Span<const float> values,
+  float Observe(const QuantSpec& spec, absl::Span<const float> values,
                 absl::Span<const absl::Span<float>>, int64_t) const override {
-    return AbsMax(values);
+    return WidenedRange(*this, spec, AbsMax(values));
   }
 
  private:
@@ -56,6 +62,7 @@ class ChannelWiseAbsMaxQuantizer final : public Quantizer {
     return {separate, fused};
   }
 
+  const std::vector<QuantizerParameter> parameters_ = {PowerOfTwoStepsParameter()};
   const std::vector<QuantizerRecipe> recipes_ = Recipes();
 };
 

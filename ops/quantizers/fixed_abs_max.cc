@@ -2,12 +2,15 @@
 // before it has one (softmax, relu6), and that training does not change.
 // The reference's fake_quantize_moving_average_abs_max and its fused form, in test mode for good.
 
+#include <algorithm>
+#include <cmath>
 #include <memory>
 #include <vector>
 
 #include "ops/quantizer.h"
 #include "ops/quantizers/abs_max_attrs.h"
 #include "ops/quantizers/carried_state.h"
+#include "ops/quantizers/power_of_two_steps.h"
 
 namespace fixpoint {
 namespace {
@@ -30,7 +33,11 @@ class FixedAbsMaxQuantizer final : public Quantizer {
     AddSymmetricDequantizeAttrs(spec, op);
   }
   double InitialValue(const QuantizerState&, const QuantSpec& spec) const override {
-    return Parameter(*this, spec, "range");
+    return WidenedRange(*this, spec, static_cast<float>(Parameter(*this, spec, "range")));
+  }
+  double ValueOfRange(const QuantizerState&, const QuantSpec& spec, float min,
+                      float max) const override {
+    return WidenedRange(*this, spec, std::max(std::fabs(min), std::fabs(max)));
   }
 
   // States: scale [1].
@@ -53,7 +60,8 @@ class FixedAbsMaxQuantizer final : public Quantizer {
   }
 
   const std::vector<QuantizerParameter> parameters_ = {
-      {"range", 1, 1e-30, 1e30, "the largest absolute value, where no profile tells it"}};
+      {"range", 1, 1e-30, 1e30, "the largest absolute value, where no profile tells it"},
+      PowerOfTwoStepsParameter()};
   const std::vector<QuantizerRecipe> recipes_ = Recipes();
 };
 

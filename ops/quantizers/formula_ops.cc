@@ -14,6 +14,8 @@
 #include "ops/op_form.h"
 #include "ops/op_schema.h"
 #include "ops/op_traits.h"
+#include "ops/surrogate.h"
+#include "ops/written_op.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/attributes.h"
 #include "proto/program/op_builder.h"
@@ -63,6 +65,10 @@ OpDesc FillConstant(const std::string& name, double value) {
 
 }  // namespace
 
+bool QuantizesFormula(const OpDesc& op) {
+  return op.type() == kQuantizeAtRange || op.type() == kQuantizeAffine;
+}
+
 absl::Span<const absl::string_view> NumbersOfSpec() { return kNumbers; }
 
 bool IsNumberOfSpec(absl::string_view name) {
@@ -79,10 +85,22 @@ FormulaOps::FormulaOps(const QuantizerText& text, const QuantizerUse& use)
   for (const absl::string_view number : kNumbers) extents_[number] = Extent::kOne;
   for (const QuantizerParameter& setting : text.settings) extents_[setting.name] = Extent::kOne;
   for (const QuantizerText::State& state : text.states) {
-    const Extent extent = state.per_range ? Extent::kRanges : Extent::kOne;
+    const Extent extent = ExtentOf(state);
     extents_[state.name] = extent;
     if (state.is_trained) extents_[absl::StrCat(state.name, kGradientSuffix)] = extent;
   }
+}
+
+FormulaOps::Extent FormulaOps::ExtentOf(const QuantizerText::State& state) {
+  switch (state.extent) {
+    case QuantizerText::State::Extent::kOne:
+      return Extent::kOne;
+    case QuantizerText::State::Extent::kRanges:
+      return Extent::kRanges;
+    case QuantizerText::State::Extent::kElements:
+      break;
+  }
+  return Extent::kValue;
 }
 
 absl::StatusOr<std::vector<OpDesc>> FormulaOps::Fill(const QuantizerText::Section& section) {
@@ -105,50 +123,40 @@ absl::StatusOr<std::vector<OpDesc>> FormulaOps::Fill(const QuantizerText::Sectio
 }
 
 absl::Status FormulaOps::FillOne(OpDesc* op, int line) {
-  if (FindOpSchema(op->type()) == nullptr) {
-    return text_.Error(line, absl::StrCat("there is no op type \"", op->type(), "\""));
-  }
   RETURN_IF_ERROR(CheckForm(*op, line));
   for (OpDesc::Attr& attr : *op->mutable_attrs()) RETURN_IF_ERROR(FillAttribute(*op, &attr, line));
   RETURN_IF_ERROR(TakeExtents(op, line));
-  if (op->type() != kQuantizeAtRange) return absl::OkStatus();
-  const CodeRange codes = CodeRangeOf(use_.spec);
-  if (FindAttr(*op, "bit_length") == nullptr) {
-    SetAttr(op, MakeIntAttr("bit_length", BitLength(use_.spec)));
-  }
-  SetAttr(op, MakeIntAttr("round_type", RoundTypeOf(codes.rounding)));
-  if (per_channel()) SetAttr(op, MakeIntAttr("quant_axis", use_.spec.axis()));
+  if (FindOpSchema(op->type())->FindAttr(kSurrogateAttr, use_.era) != nullptr) SetCodeAttrs(op);
   return absl::OkStatus();
 }
 
+// The codes of the spec, in an op that quantizes, or that is the gradient of one.
+void FormulaOps::SetCodeAttrs(OpDesc* op) const {
+  const CodeRange codes = CodeRangeOf(use_.spec);
+  if (FindAttr(*op, "bit_length") == nullptr) {
+    SetAttr(op, MakeIntAttr("bit_length", codes.bits));
+  }
+  const OpSchema& schema = *FindOpSchema(op->type());
+  if (schema.FindAttr("unsigned_codes", use_.era) != nullptr) {
+    SetAttr(op, MakeBoolAttr("unsigned_codes", codes.is_unsigned));
+  }
+  SetAttr(op, MakeIntAttr("round_type", RoundTypeOf(codes.rounding)));
+  if (per_channel()) SetAttr(op, MakeIntAttr("quant_axis", use_.spec.axis()));
+}
+
 absl::Status FormulaOps::CheckForm(const OpDesc& op, int line) const {
-  const OpSchema& schema = *FindOpSchema(op.type());
-  if (!schema.traits().captures.empty()) {
-    return text_.Error(line, absl::StrCat(op.type(), " runs a block, which no formula has"));
-  }
-  const auto unknown = [&](absl::string_view what, absl::string_view name) {
-    return text_.Error(line, absl::StrCat(op.type(), " has no ", what, " ", name));
-  };
-  for (const OpDesc::Var& slot : op.inputs()) {
-    if (schema.FindInput(slot.parameter(), use_.era) == nullptr) {
-      return unknown("input", slot.parameter());
-    }
-  }
-  for (const OpDesc::Var& slot : op.outputs()) {
-    if (schema.FindOutput(slot.parameter(), use_.era) == nullptr) {
-      return unknown("output", slot.parameter());
-    }
-  }
+  WrittenOp written{op.type(), {}, {}, {}};
+  for (const OpDesc::Var& slot : op.inputs()) written.inputs.push_back(slot.parameter());
+  for (const OpDesc::Var& slot : op.outputs()) written.outputs.push_back(slot.parameter());
   for (const OpDesc::Attr& attr : op.attrs()) {
-    const bool is_word = attr.name() == kStraightThroughAttr || attr.name() == kStopGradientAttr;
-    if (is_word && !BoolValue(attr).has_value()) {
+    if (attr.name() != kStraightThroughAttr && attr.name() != kStopGradientAttr) {
+      written.attributes.push_back(attr.name());
+    } else if (!BoolValue(attr).has_value()) {
       return text_.Error(line, absl::StrCat(attr.name(), " is true or false"));
     }
-    if (!is_word && schema.FindAttr(attr.name(), use_.era) == nullptr) {
-      return unknown("attribute", attr.name());
-    }
   }
-  return absl::OkStatus();
+  const absl::Status names = CheckNames(written, use_.era);
+  return names.ok() ? names : text_.Error(line, names.message());
 }
 
 absl::Status FormulaOps::CheckOutputs(const OpDesc& op, const QuantizerText::Section& section,
@@ -187,8 +195,14 @@ absl::Status FormulaOps::FillAttribute(const OpDesc& op, OpDesc::Attr* attr, int
   const AttrSchema* const schema = FindOpSchema(op.type())->FindAttr(attr->name(), use_.era);
   const double value = NumberOf(name) + more;
   if (schema != nullptr && schema->type == INT) {
-    if (!(std::fabs(value) < 1e9)) {
-      return text_.Error(line, absl::StrCat(attr->name(), " is ", value, "; want an integer"));
+    double largest = std::fabs(value);
+    for (const QuantizerParameter& setting : text_.settings) {
+      if (setting.name != name) continue;
+      largest = std::max(std::fabs(setting.min + more), std::fabs(setting.max + more));
+    }
+    if (!(largest < 1e9)) {
+      return text_.Error(
+          line, absl::StrCat(attr->name(), " can be ", largest, "; want an integer below 1e9"));
     }
     *attr = MakeIntAttr(attr->name(), static_cast<int32_t>(value));
   } else if (schema != nullptr && schema->type == FLOAT) {
@@ -304,7 +318,7 @@ std::vector<OpDesc> FormulaOps::WriteCount() const {
 }
 
 bool FormulaOps::HasRangesPerChannel() const {
-  const OpDesc::Var* const range = FindSlot(QuantizeOpOf(text_).inputs(), "InScale");
+  const OpDesc::Var* const range = FindSlot(QuantizeOpOf(text_).inputs(), kScaleSlot);
   if (range == nullptr || range->arguments_size() == 0) return false;
   const auto extent = extents_.find(range->arguments(0));
   return extent != extents_.end() && extent->second == Extent::kRanges;

@@ -17,8 +17,13 @@
 
 namespace fixpoint {
 
-// The op by which formulas quantize.
+// The ops by which formulas quantize: at a range, or with a step and a zero point. What they read
+// is in kScaleSlot and, with a zero point, in kZeroPointSlot.
 inline constexpr char kQuantizeAtRange[] = "fake_quantize_dequantize_at_range";
+inline constexpr char kQuantizeAffine[] = "fake_quantize_dequantize_affine";
+inline constexpr char kScaleSlot[] = "InScale";
+inline constexpr char kZeroPointSlot[] = "InZeroPoint";
+bool QuantizesFormula(const OpDesc& op);
 
 // Names that stand for numbers of the spec and the value, read as [1] or, as "$largest", as an
 // attribute: the bits, the largest and the lowest code, and `count`, how many elements share a
@@ -48,8 +53,10 @@ class FormulaOps {
  private:
   // How many numbers a name stands for.
   enum class Extent { kOne, kRanges, kValue };
+  static Extent ExtentOf(const QuantizerText::State& state);
 
   absl::Status FillOne(OpDesc* op, int line);
+  void SetCodeAttrs(OpDesc* op) const;
   absl::Status FillAttribute(const OpDesc& op, OpDesc::Attr* attr, int line) const;
   // Slots and attributes that the op's schema, or a formula, has.
   absl::Status CheckForm(const OpDesc& op, int line) const;

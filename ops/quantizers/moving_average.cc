@@ -5,6 +5,7 @@
 
 #include "ops/quantizers/abs_max_attrs.h"
 #include "ops/quantizers/carried_state.h"
+#include "ops/quantizers/power_of_two_steps.h"
 
 namespace fixpoint {
 namespace {
@@ -49,7 +50,8 @@ MovingAverageQuantizer::MovingAverageQuantizer(const std::vector<QuantizerParame
            {"initial_scale", 0.001, 0, 1e30, "the scale before the first step"},
            {"skip_non_finite", 0, 0, 1,
             "1: a tensor's NaN and infinities are not observed; the reference observes them",
-            /*reference_has_it=*/false, /*is_integer=*/true}}),
+            /*reference_has_it=*/false, /*is_integer=*/true},
+           PowerOfTwoStepsParameter()}),
       recipes_({SeparateRecipe(), FusedRecipe()}),
       observers_({ObserverRecipe(Eras::kPaddle2), ObserverRecipe(Eras::kFluid)}) {
   parameters_.insert(parameters_.end(), parameters.begin(), parameters.end());
@@ -57,7 +59,7 @@ MovingAverageQuantizer::MovingAverageQuantizer(const std::vector<QuantizerParame
 
 void MovingAverageQuantizer::AddQuantizeAttrs(const QuantSpec& spec, Era, OpBuilder& op) const {
   AddSymmetricQuantizeAttrs(spec, op);
-  AddObserverAttrs(spec, op);
+  AddFollowingAttrs(spec, op);
 }
 
 void MovingAverageQuantizer::AddDequantizeAttrs(const QuantSpec& spec, Era, OpBuilder& op) const {
@@ -65,8 +67,14 @@ void MovingAverageQuantizer::AddDequantizeAttrs(const QuantSpec& spec, Era, OpBu
 }
 
 void MovingAverageQuantizer::AddObserverAttrs(const QuantSpec& spec, OpBuilder& op) const {
+  AddFollowingAttrs(spec, op);
+  if (HasPowerOfTwoSteps(*this, spec)) op.IntAttr("bit_length", BitLength(spec));
+}
+
+void MovingAverageQuantizer::AddFollowingAttrs(const QuantSpec& spec, OpBuilder& op) const {
   op.FloatAttr("moving_rate", static_cast<float>(Parameter(*this, spec, "moving_rate")));
   if (Parameter(*this, spec, "skip_non_finite") != 0) op.BoolAttr("skip_non_finite", true);
+  AddPowerOfTwoAttr(*this, spec, op);
 }
 
 double MovingAverageQuantizer::InitialValue(const QuantizerState& state,
@@ -74,11 +82,12 @@ double MovingAverageQuantizer::InitialValue(const QuantizerState& state,
   return Parameter(*this, spec, state.is_scale ? "initial_scale" : "initial_state");
 }
 
-double MovingAverageQuantizer::ValueOfRange(const QuantizerState& state, const QuantSpec&,
+double MovingAverageQuantizer::ValueOfRange(const QuantizerState& state, const QuantSpec& spec,
                                             float min, float max) const {
   // A first observation of that range.
   if (state.name == "state") return 1;
-  return std::max(std::fabs(min), std::fabs(max));
+  const float range = std::max(std::fabs(min), std::fabs(max));
+  return state.is_scale ? WidenedRange(*this, spec, range) : range;
 }
 
 float MovingAverageQuantizer::Observe(const QuantSpec& spec, absl::Span<const float> values,
@@ -88,7 +97,7 @@ float MovingAverageQuantizer::Observe(const QuantSpec& spec, absl::Span<const fl
   float& accumulated = state[2][0];
   count = rate * count + 1.0f;
   accumulated = rate * accumulated + RangeOf(spec, values);
-  return state[0][0] = accumulated / count;
+  return state[0][0] = WidenedRange(*this, spec, accumulated / count);
 }
 
 }  // namespace fixpoint

@@ -33,7 +33,8 @@ class MovingAverageQuantizer : public Quantizer {
   std::vector<OpDesc> SummaryOps(const QuantSpec& spec, Era era) const override = 0;
 
  protected:
-  // `parameters` are added to moving_rate, initial_state, initial_scale and skip_non_finite.
+  // `parameters` are added to moving_rate, initial_state, initial_scale, skip_non_finite and
+  // power_of_two_steps.
   explicit MovingAverageQuantizer(const std::vector<QuantizerParameter>& parameters = {});
 
   // The number whose moving average is the range: what SummaryOps compute from the tensor, or its
@@ -41,6 +42,9 @@ class MovingAverageQuantizer : public Quantizer {
   virtual float RangeOf(const QuantSpec& spec, absl::Span<const float> values) const = 0;
 
  private:
+  // How the range is followed: what the quantize op and the observer share.
+  void AddFollowingAttrs(const QuantSpec& spec, OpBuilder& op) const;
+
   std::vector<QuantizerParameter> parameters_;
   std::vector<QuantizerRecipe> recipes_;
   std::vector<QuantizerRecipe> observers_;

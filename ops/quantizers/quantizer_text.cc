@@ -21,6 +21,7 @@ namespace {
 
 constexpr char kNumber[] = "number";
 constexpr char kNumberPerRange[] = "number_per_range";
+constexpr char kNumberPerElement[] = "number_per_element";
 
 // Reads a line that declares a number: `number() -> (Out=name) {attributes}`.
 class Declaration {
@@ -28,13 +29,16 @@ class Declaration {
   Declaration(const QuantizerText& text, const OpDesc& op, int line)
       : text_(text), op_(op), line_(line) {}
 
-  absl::Status Check(bool may_be_per_range, const std::vector<std::string>& attributes) const {
+  // `may_be_several`: not one number alone.
+  absl::Status Check(bool may_be_several, const std::vector<std::string>& attributes) const {
     const bool is_known =
-        op_.type() == kNumber || (may_be_per_range && op_.type() == kNumberPerRange);
+        op_.type() == kNumber ||
+        (may_be_several && (op_.type() == kNumberPerRange || op_.type() == kNumberPerElement));
     if (!is_known || op_.inputs_size() > 0 || op_.outputs_size() != 1 ||
         op_.outputs(0).parameter() != "Out" || op_.outputs(0).arguments_size() != 1) {
-      return text_.Error(line_, absl::StrCat("want ", kNumber, "() -> (Out=NAME)",
-                                             may_be_per_range ? ", or number_per_range" : ""));
+      return text_.Error(
+          line_, absl::StrCat("want ", kNumber, "() -> (Out=NAME)",
+                              may_be_several ? ", or number_per_range or number_per_element" : ""));
     }
     if (IsNumberOfSpec(name()) || name() == Quantizer::kValue || name() == Quantizer::kResult ||
         name() == Quantizer::kLearningRate) {
@@ -52,7 +56,11 @@ class Declaration {
   }
 
   std::string name() const { return op_.outputs(0).arguments(0); }
-  bool per_range() const { return op_.type() == kNumberPerRange; }
+  QuantizerText::State::Extent extent() const {
+    using Extent = QuantizerText::State::Extent;
+    if (op_.type() == kNumberPerRange) return Extent::kRanges;
+    return op_.type() == kNumberPerElement ? Extent::kElements : Extent::kOne;
+  }
 
   absl::StatusOr<double> Number(absl::string_view attribute,
                                 std::optional<double> otherwise) const {
@@ -133,7 +141,7 @@ class TextReader {
     ASSIGN_OR_RETURN(const QuantizerText::Section section, ReadSection("settings"));
     for (size_t i = 0; i < section.ops.size(); ++i) {
       const Declaration declared(text_, section.ops[i], section.lines[i]);
-      RETURN_IF_ERROR(declared.Check(/*may_be_per_range=*/false, {"default", "min", "max", "doc"}));
+      RETURN_IF_ERROR(declared.Check(/*may_be_several=*/false, {"default", "min", "max", "doc"}));
       QuantizerParameter setting;
       setting.name = declared.name();
       setting.reference_has_it = false;
@@ -154,10 +162,10 @@ class TextReader {
     ASSIGN_OR_RETURN(const QuantizerText::Section section, ReadSection("states"));
     for (size_t i = 0; i < section.ops.size(); ++i) {
       const Declaration declared(text_, section.ops[i], section.lines[i]);
-      RETURN_IF_ERROR(declared.Check(/*may_be_per_range=*/true, {"trained", "initial"}));
+      RETURN_IF_ERROR(declared.Check(/*may_be_several=*/true, {"trained", "initial"}));
       QuantizerText::State state;
       state.name = declared.name();
-      state.per_range = declared.per_range();
+      state.extent = declared.extent();
       ASSIGN_OR_RETURN(state.is_trained, declared.Bool("trained"));
       ASSIGN_OR_RETURN(state.initial_value, declared.Number("initial", 0));
       RETURN_IF_ERROR(TakeName(declared));
@@ -176,10 +184,10 @@ class TextReader {
     for (size_t i = 0; i < text_.forward.ops.size(); ++i) {
       const OpSchema* const schema = FindOpSchema(text_.forward.ops[i].type());
       if (schema == nullptr || schema->quant_op() == QuantOp::kNone) continue;
-      if (schema->type() != kQuantizeAtRange) {
-        return text_.Error(
-            text_.forward.lines[i],
-            absl::StrCat("is ", schema->type(), "; formulas quantize by ", kQuantizeAtRange));
+      if (!QuantizesFormula(text_.forward.ops[i])) {
+        return text_.Error(text_.forward.lines[i],
+                           absl::StrCat("is ", schema->type(), "; formulas quantize by ",
+                                        kQuantizeAtRange, " or ", kQuantizeAffine));
       }
       if (quantize_line != 0) {
         return text_.Error(
@@ -189,8 +197,9 @@ class TextReader {
       quantize_line = text_.forward.lines[i];
     }
     if (quantize_line != 0) return CheckQuantizeOp(text_.forward.ops.back(), quantize_line);
-    return text_.Error(text_.line, absl::StrCat("no op of forward: quantizes; want one ",
-                                                kQuantizeAtRange, ", which says what is stored"));
+    return text_.Error(
+        text_.line, absl::StrCat("no op of forward: quantizes; want one ", kQuantizeAtRange, " or ",
+                                 kQuantizeAffine, ", which says what is stored"));
   }
 
   // What it reads is what is stored, and what it writes is the result.
@@ -199,14 +208,17 @@ class TextReader {
       const OpDesc::Var* const found = FindSlot(slots, slot);
       return found != nullptr && found->arguments_size() == 1;
     };
-    const bool is_right = last.type() == kQuantizeAtRange && is_one(last.inputs(), "X") &&
-                          is_one(last.inputs(), "InScale") && last.inputs_size() == 2 &&
-                          is_one(last.outputs(), "Out") &&
-                          last.outputs(0).arguments(0) == Quantizer::kResult;
+    const bool is_affine = last.type() == kQuantizeAffine;
+    const bool is_right =
+        QuantizesFormula(last) && is_one(last.inputs(), "X") && is_one(last.inputs(), kScaleSlot) &&
+        is_one(last.inputs(), kZeroPointSlot) == is_affine &&
+        last.inputs_size() == (is_affine ? 3 : 2) && is_one(last.outputs(), "Out") &&
+        last.outputs(0).arguments(0) == Quantizer::kResult;
     if (is_right) return absl::OkStatus();
-    return text_.Error(line, absl::StrCat("want ", kQuantizeAtRange,
-                                          "(X=..., InScale=...) -> (Out=", Quantizer::kResult,
-                                          ") as the last op of forward:"));
+    return text_.Error(
+        line, absl::StrCat("want ", is_affine ? kQuantizeAffine : kQuantizeAtRange, "(X=..., ",
+                           kScaleSlot, "=...", is_affine ? ", InZeroPoint=..." : "",
+                           ") -> (Out=", Quantizer::kResult, ") as the last op of forward:"));
   }
 
   const TextItem& item_;
@@ -228,8 +240,7 @@ absl::Status QuantizerText::Error(int line, absl::string_view message) const {
 }
 
 const OpDesc& QuantizeOpOf(const QuantizerText& text) {
-  return *std::find_if(text.forward.ops.begin(), text.forward.ops.end(),
-                       [](const OpDesc& op) { return op.type() == kQuantizeAtRange; });
+  return *std::find_if(text.forward.ops.begin(), text.forward.ops.end(), QuantizesFormula);
 }
 
 absl::StatusOr<std::vector<QuantizerText>> ParseQuantizerTexts(absl::string_view text,

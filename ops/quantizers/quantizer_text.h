@@ -17,8 +17,10 @@ namespace fixpoint {
 
 struct QuantizerText {
   struct State {
+    // One number, or one for each range or for each element of the value.
+    enum class Extent { kOne, kRanges, kElements };
     std::string name;
-    bool per_range = false;  // a number for each range; else one
+    Extent extent = Extent::kOne;
     bool is_trained = false;
     double initial_value = 0;
   };

@@ -60,13 +60,16 @@ class WindowQuantizer : public Quantizer {
   }
 
  protected:
-  WindowQuantizer(const std::string& quantize_op, bool reference_runs_it)
+  // `parameters` are added to window_size and initial_scale.
+  WindowQuantizer(const std::string& quantize_op, bool reference_runs_it,
+                  const std::vector<QuantizerParameter>& parameters = {})
       : recipes_({WindowRecipe(quantize_op)}) {
+    parameters_.insert(parameters_.end(), parameters.begin(), parameters.end());
     recipes_.front().reference_runs_it = reference_runs_it;
   }
 
  private:
-  const std::vector<QuantizerParameter> parameters_ = WindowParameters();
+  std::vector<QuantizerParameter> parameters_ = WindowParameters();
   std::vector<QuantizerRecipe> recipes_;
 };
 

@@ -10,10 +10,13 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "ops/affine_codes.h"
+#include "ops/code_range.h"
 #include "ops/formula_gradient.h"
 #include "ops/op_schema.h"
 #include "ops/quantizer_table.h"
 #include "ops/quantizers/formula_ops.h"
+#include "ops/quantizers/formula_types.h"
 #include "ops/quantizers/quantizer_text.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/attributes.h"
@@ -27,7 +30,6 @@ namespace {
 using Names = absl::flat_hash_set<std::string>;
 using Ops = std::vector<OpDesc>;
 
-constexpr char kScaleSlot[] = "InScale";
 constexpr char kSurrogateResult[] = "surrogate_out";
 
 struct BuiltIn {
@@ -108,6 +110,10 @@ class TextQuantizer final : public Quantizer {
   absl::string_view name() const override { return name_; }
   absl::string_view doc() const override { return doc_; }
   QuantSpec::Granularity granularity() const override { return granularity_; }
+  QuantSpec::Scheme scheme() const override {
+    const bool is_affine = QuantizeOpOf(*text_).type() == kQuantizeAffine;
+    return is_affine ? QuantSpec::AFFINE : QuantSpec::SYMMETRIC;
+  }
   bool is_dynamic() const override { return false; }
   bool has_own_gradient() const override { return true; }
   // The axes that the frozen program's ops can have.
@@ -122,7 +128,7 @@ class TextQuantizer final : public Quantizer {
     const auto forward = FillForward({spec, SlotRole::WEIGHT, std::nullopt, era});
     CHECK(forward.ok()) << forward.status();
     for (const OpDesc& filled : *forward) {
-      if (filled.type() != kQuantizeAtRange) continue;
+      if (!QuantizesFormula(filled)) continue;
       for (const OpDesc::Attr& attr : filled.attrs()) op.Attr(attr);
       op.StringAttr(kQuantizerAttr, name_);
     }
@@ -130,6 +136,15 @@ class TextQuantizer final : public Quantizer {
   void AddDequantizeAttrs(const QuantSpec&, Era, OpBuilder&) const override {}
   double InitialValue(const QuantizerState& state, const QuantSpec&) const override {
     return text_->FindState(state.name)->initial_value;
+  }
+  double ValueOfRange(const QuantizerState& state, const QuantSpec& spec, float min,
+                      float max) const override {
+    if (scheme() == QuantSpec::SYMMETRIC || state.input.empty()) {
+      return Quantizer::ValueOfRange(state, spec, min, max);
+    }
+    const AffineParams params =
+        AffineParamsOf(std::min(min, 0.0f), std::max(max, 0.0f), CodeRangeOf(spec));
+    return state.is_scale ? params.step : params.zero_point;
   }
 
   QuantizerForward Forward(const QuantizerUse& use) const override {
@@ -139,9 +154,15 @@ class TextQuantizer final : public Quantizer {
     QuantizerForward forward;
     const OpDesc& quantize = QuantizeOp(ops);
     forward.quantized = TheInput(quantize, "X");
-    const std::string range = TheInput(quantize, kScaleSlot);
-    if (text_->FindState(range) == nullptr) forward.inputs.emplace_back(kScaleSlot, range);
-    forward.ops = OpsThatWrite(ops, {forward.quantized, range});
+    Names wanted = {forward.quantized};
+    for (const char* slot : {kScaleSlot, kZeroPointSlot}) {
+      const std::string read = TheInput(quantize, slot);
+      if (!read.empty() && text_->FindState(read) == nullptr) {
+        forward.inputs.emplace_back(slot, read);
+      }
+      wanted.insert(read);
+    }
+    forward.ops = OpsThatWrite(ops, std::move(wanted));
     return forward;
   }
 
@@ -177,11 +198,17 @@ class TextQuantizer final : public Quantizer {
 
   // Whether the formula can be used: what the functions above need.
   absl::Status Check(const QuantizerUse& use) const {
-    RETURN_IF_ERROR(FillForward(use).status());
-    RETURN_IF_ERROR(FormulaOps(*text_, use).Fill(text_->initial).status());
+    ASSIGN_OR_RETURN(const Ops forward, FillForward(use));
+    ASSIGN_OR_RETURN(const Ops initial, FormulaOps(*text_, use).Fill(text_->initial));
     ASSIGN_OR_RETURN(const Ops update, FormulaOps(*text_, use).Fill(text_->update));
     RETURN_IF_ERROR(CheckUpdates(update));
-    return DeriveGradient(use).status();
+    ASSIGN_OR_RETURN(const Ops gradient, DeriveGradient(use));
+    const QuantizerRecipe& recipe = recipes_.front();
+    RETURN_IF_ERROR(FormulaTypes(*text_, recipe, use).Take(initial, text_->initial));
+    RETURN_IF_ERROR(FormulaTypes(*text_, recipe, use).Take(update, text_->update));
+    FormulaTypes types(*text_, recipe, use);
+    RETURN_IF_ERROR(types.Take(forward, text_->forward));
+    return types.Take(gradient, text_->gradient);
   }
 
  private:
@@ -198,8 +225,7 @@ class TextQuantizer final : public Quantizer {
   }
 
   static const OpDesc& QuantizeOp(const Ops& ops) {
-    return *std::find_if(ops.begin(), ops.end(),
-                         [](const OpDesc& op) { return op.type() == kQuantizeAtRange; });
+    return *std::find_if(ops.begin(), ops.end(), QuantizesFormula);
   }
 
   // The gradient ops, after those of the forward section that they read and no program has.
@@ -234,7 +260,7 @@ class TextQuantizer final : public Quantizer {
     for (const OpDesc& op : forward.ops) in_program[TheOutput(op)] = &op;
     Ops others;
     for (OpDesc& op : ops) {
-      if (TheOutput(op) == kResult && op.type() == kQuantizeAtRange) continue;
+      if (TheOutput(op) == kResult && QuantizesFormula(op)) continue;
       // What a surrogate ends with is not the program's result, but close to it.
       if (!text_->surrogate.ops.empty()) Rename(kResult, kSurrogateResult, &op);
       const auto found = in_program.find(TheOutput(op));
@@ -323,14 +349,15 @@ class TextQuantizer final : public Quantizer {
   }
 
   QuantizerRecipe MakeRecipe() const {
+    using Extent = QuantizerText::State::Extent;
     QuantizerRecipe recipe;
     recipe.form = QuantSpec::FUSED;
-    recipe.quantize_op = kQuantizeAtRange;
+    recipe.quantize_op = QuantizeOpOf(*text_).type();
     recipe.reference_runs_it = false;
     recipe.scale_output = "";
     recipe.scale_input = kScaleSlot;
-    const std::string range =
-        TheInput(QuantizeOp(WithoutFormulaWords(text_->forward.ops)), kScaleSlot);
+    const Ops forward = WithoutFormulaWords(text_->forward.ops);
+    const OpDesc& quantize = QuantizeOp(forward);
     Names read;
     for (const OpDesc& op : text_->forward.ops) {
       for (const OpDesc::Var& slot : op.inputs()) {
@@ -341,14 +368,20 @@ class TextQuantizer final : public Quantizer {
       QuantizerState state;
       state.name = declared.name;
       state.is_trained = declared.is_trained;
-      if (declared.name == range) {
+      state.is_scale = declared.name == TheInput(quantize, kScaleSlot);
+      if (state.is_scale) {
         state.input = kScaleSlot;
-        state.is_scale = true;
+      } else if (declared.name == TheInput(quantize, kZeroPointSlot)) {
+        state.input = kZeroPointSlot;
       } else if (declared.is_trained) {
         state.decides = kScaleSlot;
       }
       state.training_only = !read.contains(declared.name);
-      if (declared.per_range && per_channel()) state.extent = QuantizerState::Extent::kChannels;
+      if (declared.extent == Extent::kRanges && per_channel()) {
+        state.extent = QuantizerState::Extent::kChannels;
+      } else if (declared.extent == Extent::kElements) {
+        state.extent = QuantizerState::Extent::kElements;
+      }
       recipe.state.push_back(std::move(state));
     }
     return recipe;
@@ -383,6 +416,7 @@ QuantSpec SpecToCheck(const Quantizer& quantizer) {
   spec.set_bits(4);
   spec.set_signedness(QuantSpec::SIGNED);
   spec.set_granularity(quantizer.granularity());
+  spec.set_scheme(quantizer.scheme());
   spec.set_rounding(QuantSpec::HALF_TO_EVEN);
   if (quantizer.granularity() == QuantSpec::PER_CHANNEL) spec.set_axis(0);
   return spec;

@@ -10,6 +10,10 @@
 
 namespace fixpoint {
 
+// The most bytes of a text file: of what programs write, and of what people do.
+inline constexpr size_t kMostTextBytes = 64 << 20;
+inline constexpr size_t kMostPageBytes = 1 << 20;
+
 // How messages refer to the file at `path`: "standard input" for "-".
 std::string InputName(const std::string& path);
 

@@ -18,8 +18,6 @@
 namespace fixpoint {
 namespace {
 
-constexpr size_t kLargestFile = 64 << 20;
-
 using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 
@@ -114,7 +112,7 @@ absl::Status ParseTextMessage(absl::string_view text, absl::string_view name,
 }
 
 absl::Status LoadTextMessage(const std::string& path, google::protobuf::Message* message) {
-  ASSIGN_OR_RETURN(const std::string text, ReadInputFile(path, kLargestFile));
+  ASSIGN_OR_RETURN(const std::string text, ReadInputFile(path, kMostTextBytes));
   return ParseTextMessage(text, InputName(path), message);
 }
 

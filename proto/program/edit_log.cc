@@ -130,6 +130,10 @@ EditLog* Program::mutable_edit_log() { return state_->desc->mutable_edit_log(); 
 void Program::ClearEditLog() { state_->desc->clear_edit_log(); }
 
 void Program::MakeEditLog(EditLog* log) const {
+  if (const std::optional<CompositesEdit>& edit = state_->composites_edit) {
+    EditLog::CompositesChange& change = *log->mutable_composites();
+    if (edit->original) *change.mutable_original() = *edit->original;
+  }
   for (const Block& block : state_->blocks) {
     EditLog::BlockEdits& edits = *log->add_blocks();
     state_->StoreOpEdits(block, edits);
@@ -190,6 +194,12 @@ absl::Status Program::AdoptEditLog(const EditLog& log) {
 }
 
 absl::Status ProgramState::AdoptEdits(const EditLog& log) {
+  if (log.has_composites()) {
+    const EditLog::CompositesChange& change = log.composites();
+    composites_edit.emplace();
+    if (change.has_original()) composites_edit->original = change.original();
+    edited = true;
+  }
   for (const EditLog::BlockEdits& edits : log.blocks()) {
     if (edits.block() < 0 || edits.block() >= static_cast<int>(blocks.size())) {
       return DoesNotFit("there is no block ", edits.block());

@@ -3,6 +3,7 @@
 #include <glog/logging.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -180,6 +181,11 @@ void Program::RevertEdits() {
     }
   }
   state.FindOwners();
+  if (state.composites_edit) {
+    state.desc->clear_composites();
+    const std::optional<CompositeMap>& original = state.composites_edit->original;
+    if (original) *state.desc->mutable_composites() = *original;
+  }
   ForgetEdits();
 }
 
@@ -189,6 +195,7 @@ void Program::ForgetEdits() {
   state.reserved_names.clear();
   state.fresh_counters.clear();
   if (!state.edited) return;
+  state.composites_edit.reset();
   state.Flush();
   for (Block& block : state.blocks) {
     for (Op* op = block.first_; op != nullptr; op = op->next_) {

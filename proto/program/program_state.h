@@ -92,6 +92,11 @@ struct VariableEdits {
   std::unique_ptr<VarDesc> original;
 };
 
+// The map of composites before it was changed.
+struct CompositesEdit {
+  std::optional<CompositeMap> original;
+};
+
 // Memory of an arena: freed memory stays there until the arena is destroyed.
 class ArenaMemory final : public std::pmr::memory_resource {
  public:
@@ -128,6 +133,7 @@ struct ProgramState {
   std::vector<Name*> reserved_names;
   int64_t edit_count = 0;
   bool edited = false;
+  std::optional<CompositesEdit> composites_edit;
 
   // Values that were computed in another epoch are stale.
   uint32_t values_epoch = 1;

@@ -337,6 +337,21 @@ void Rewriter::Remove(const Variable& variable) {
   removed.block_->stale_ = true;
 }
 
+void Rewriter::SetComposites(const CompositeMap& composites) {
+  ProgramDesc& program = *state_.desc;
+  if (!state_.composites_edit) {
+    state_.composites_edit.emplace();
+    if (program.has_composites()) state_.composites_edit->original = program.composites();
+  }
+  state_.edited = true;
+  ++state_.edit_count;
+  if (composites.composites().empty()) {
+    program.clear_composites();
+  } else {
+    *program.mutable_composites() = composites;
+  }
+}
+
 std::string Rewriter::FreshName(absl::string_view base) {
   const auto taken = [this](absl::string_view text) {
     const Name* name = state_.Intern(text);

@@ -6,10 +6,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "proto/base/status_macros.h"
-#include "proto/program/type_names.h"
 #include "proto/text/attribute_text.h"
 #include "proto/text/program_text.h"
 #include "proto/text/text_scanner.h"
+#include "proto/text/variable_text.h"
 
 namespace fixpoint {
 namespace {
@@ -39,21 +39,11 @@ class Parser {
   bool ParseBlockStart();
   bool ParseBlockEnd();
   bool ParseVarLine();
-  bool ParseVar(VarDesc* var);
-  bool ParseType(VarType* type, uint32_t* described);
-  bool ParseDescriptor(VarType::Type kind, VarType* type, uint32_t* described);
-  bool ParseTensor(VarType::TensorDesc* tensor);
-  template <typename LoDDesc>
-  bool ParseLoDTensor(LoDDesc* desc);
-  bool ParseVarProperty(VarDesc* var, uint32_t* described);
   bool ParseOpLine();
   bool ParseOp(OpDesc* op);
   template <typename Slots>
   bool ParseSlots(Slots* slots);
   bool ParseSlot(OpDesc::Var* slot);
-
-  // Consumes the "=" of a property that may be given once.
-  bool ParseEquals(absl::string_view word, bool already_given);
   template <typename Message>
   bool ParseUnknownFields(Message* message);
 
@@ -147,15 +137,16 @@ bool Parser::ParseHeader() {
 
 bool Parser::ParseHeaderField() {
   if (scanner_.TryConsumeWord("retired_version")) {
-    return ParseEquals("retired_version", program_.has_retired_version()) &&
+    return scanner_.ConsumeEquals("retired_version", program_.has_retired_version()) &&
            scanner_.ReadQuoted("quoted bytes", program_.mutable_retired_version());
   }
   if (scanner_.TryConsumeWord("retired_op_compatible_map")) {
-    return ParseEquals("retired_op_compatible_map", program_.has_retired_op_compatible_map()) &&
+    return scanner_.ConsumeEquals("retired_op_compatible_map",
+                                  program_.has_retired_op_compatible_map()) &&
            scanner_.ReadQuoted("quoted bytes", program_.mutable_retired_op_compatible_map());
   }
   if (scanner_.TryConsumeWord("version")) {
-    if (!ParseEquals("version", program_.has_version())) return false;
+    if (!scanner_.ConsumeEquals("version", program_.has_version())) return false;
     if (scanner_.AtSerialized()) return scanner_.ReadSerialized(program_.mutable_version());
     int64_t version;
     if (!scanner_.ReadInt64("a version number", &version)) return false;
@@ -163,20 +154,26 @@ bool Parser::ParseHeaderField() {
     return true;
   }
   if (scanner_.TryConsumeWord("op_versions")) {
-    if (!ParseEquals("op_versions", program_.has_op_version_map())) return false;
+    if (!scanner_.ConsumeEquals("op_versions", program_.has_op_version_map())) return false;
     OpVersionMap* versions = program_.mutable_op_version_map();
     if (scanner_.AtSerialized()) return scanner_.ReadSerialized(versions);
     return scanner_.Consume('{', "before the versions of ops, like {conv2d=1}") &&
            scanner_.ReadSequence('}', [&] { return ParseOpVersion(versions); });
   }
   if (scanner_.TryConsumeWord("edit_log")) {
-    if (!ParseEquals("edit_log", program_.has_edit_log())) return false;
+    if (!scanner_.ConsumeEquals("edit_log", program_.has_edit_log())) return false;
     if (scanner_.AtSerialized()) return scanner_.ReadSerialized(program_.mutable_edit_log());
+    return scanner_.FailHere("serialized and quoted bytes");
+  }
+  if (scanner_.TryConsumeWord("composites")) {
+    if (!scanner_.ConsumeEquals("composites", program_.has_composites())) return false;
+    if (scanner_.AtSerialized()) return scanner_.ReadSerialized(program_.mutable_composites());
     return scanner_.FailHere("serialized and quoted bytes");
   }
   if (scanner_.AtWord("unknown")) return ParseUnknownFields(&program_);
   return scanner_.FailHere(
-      "version, op_versions, retired_version, retired_op_compatible_map, edit_log or unknown");
+      "version, op_versions, retired_version, retired_op_compatible_map, edit_log, composites or "
+      "unknown");
 }
 
 bool Parser::ParseOpVersion(OpVersionMap* versions) {
@@ -208,11 +205,11 @@ bool Parser::ParseBlockStart() {
   block_->set_idx(number);
   while (!scanner_.TryConsumeBlockBrace('{')) {
     if (scanner_.TryConsumeWord("parent")) {
-      if (!ParseEquals("parent", block_->has_parent_idx())) return false;
+      if (!scanner_.ConsumeEquals("parent", block_->has_parent_idx())) return false;
       if (!scanner_.ReadInt32("the index of a block", &number)) return false;
       block_->set_parent_idx(number);
     } else if (scanner_.TryConsumeWord("forward")) {
-      if (!ParseEquals("forward", block_->has_forward_block_idx())) return false;
+      if (!scanner_.ConsumeEquals("forward", block_->has_forward_block_idx())) return false;
       if (!scanner_.ReadInt32("the index of a block", &number)) return false;
       block_->set_forward_block_idx(number);
     } else if (scanner_.AtWord("unknown")) {
@@ -257,158 +254,7 @@ bool Parser::ParseVarLine() {
   var_starts_.push_back(scanner_.offset());
   scanner_.TryConsumeWord("var");
   return scanner_.AtSerialized() ? scanner_.ReadSerialized(block->add_vars())
-                                 : ParseVar(block->add_vars());
-}
-
-bool Parser::ParseVar(VarDesc* var) {
-  absl::string_view name;
-  if (!scanner_.ReadName("the name of a variable", &name)) return false;
-  var->set_name(name.data(), name.size());
-  uint32_t described = 0;
-  if (!ParseType(var->mutable_type(), &described)) return false;
-  while (!scanner_.AtEndOfLine() && scanner_.Peek() != '{') {
-    if (!ParseVarProperty(var, &described)) return false;
-  }
-  if (!scanner_.TryConsume('{')) return true;
-  return scanner_.ReadSequence('}', [&] { return ParseAttr(&scanner_, var->add_attrs()); });
-}
-
-bool Parser::ParseType(VarType* type, uint32_t* described) {
-  if (scanner_.PeekPastName() == '[') {
-    type->set_type(VarType::LOD_TENSOR);
-    return ParseDescriptor(VarType::LOD_TENSOR, type, described);
-  }
-  const size_t start = scanner_.offset();
-  absl::string_view word;
-  if (!scanner_.ReadName("a type like f32[-1,10]", &word)) return false;
-  const absl::optional<VarType::Type> kind = FindType(word);
-  if (!kind.has_value()) {
-    return scanner_.Fail(start, absl::StrCat("\"", word, "\" is not the type of a variable; ",
-                                             "expected the likes of f32[-1,10] or fetch_list"));
-  }
-  type->set_type(*kind);
-  const bool has_descriptor = *kind == VarType::READER || *kind == VarType::TUPLE
-                                  ? scanner_.Peek() == '('
-                                  : scanner_.PeekPastName() == '[';
-  return !has_descriptor || ParseDescriptor(*kind, type, described);
-}
-
-bool Parser::ParseDescriptor(VarType::Type kind, VarType* type, uint32_t* described) {
-  const uint32_t bit = uint32_t{1} << kind;
-  if ((*described & bit) != 0) {
-    return scanner_.Fail(scanner_.offset(),
-                         absl::StrCat(TypeName(kind), " is described twice; ", "expected it once"));
-  }
-  *described |= bit;
-  switch (kind) {
-    case VarType::LOD_TENSOR:
-      return ParseLoDTensor(type->mutable_lod_tensor());
-    case VarType::LOD_TENSOR_ARRAY:
-      return ParseLoDTensor(type->mutable_tensor_array());
-    case VarType::SELECTED_ROWS:
-      return ParseTensor(type->mutable_selected_rows());
-    case VarType::STRING:
-      return ParseTensor(type->mutable_string());
-    case VarType::STRINGS:
-      return ParseTensor(type->mutable_strings());
-    case VarType::VOCAB:
-      return ParseTensor(type->mutable_vocab());
-    case VarType::SPARSE_COO:
-      return ParseTensor(type->mutable_sparse_coo());
-    case VarType::SPARSE_CSR:
-      return ParseTensor(type->mutable_sparse_csr());
-    case VarType::READER: {
-      VarType::ReaderDesc* const reader = type->mutable_reader();
-      return scanner_.Consume('(', "before the tensors of a reader") &&
-             scanner_.ReadSequence(')', [&] { return ParseLoDTensor(reader->add_lod_tensor()); });
-    }
-    case VarType::TUPLE: {
-      VarType::Tuple* const tuple = type->mutable_tuple();
-      return scanner_.Consume('(', "before the types of a tuple") &&
-             scanner_.ReadSequence(')', [&] {
-               absl::string_view name;
-               const size_t start = scanner_.offset();
-               if (!scanner_.ReadName("a type", &name)) return false;
-               const absl::optional<VarType::Type> element = FindType(name);
-               if (!element.has_value()) {
-                 return scanner_.Fail(start, absl::StrCat("\"", name, "\" is not a type; ",
-                                                          "expected the likes of f32"));
-               }
-               tuple->add_element_type(*element);
-               return true;
-             });
-    }
-    default:
-      return scanner_.Fail(scanner_.offset(),
-                           absl::StrCat("a variable of type ", TypeName(kind),
-                                        " has no shape; expected the end of the line"));
-  }
-}
-
-bool Parser::ParseTensor(VarType::TensorDesc* tensor) {
-  const size_t start = scanner_.offset();
-  absl::string_view name;
-  if (!scanner_.ReadName("a tensor like f32[-1,10]", &name)) return false;
-  const absl::optional<VarType::Type> type = FindType(name);
-  if (!type.has_value()) {
-    return scanner_.Fail(start, absl::StrCat("\"", name, "\" is not the type of an element; ",
-                                             "expected the likes of f32, i64, u8 or bool"));
-  }
-  tensor->set_data_type(*type);
-  return scanner_.Consume('[', "before the extents of a tensor") && scanner_.ReadSequence(']', [&] {
-    int64_t extent;
-    if (!scanner_.ReadInt64("an extent", &extent)) return false;
-    tensor->add_dims(extent);
-    return true;
-  });
-}
-
-template <typename LoDDesc>
-bool Parser::ParseLoDTensor(LoDDesc* desc) {
-  if (!ParseTensor(desc->mutable_tensor())) return false;
-  if (!scanner_.TryConsumeWord("lod")) return true;
-  int32_t level;
-  if (!ParseEquals("lod", false) || !scanner_.ReadInt32("a level", &level)) return false;
-  desc->set_lod_level(level);
-  return true;
-}
-
-bool Parser::ParseVarProperty(VarDesc* var, uint32_t* described) {
-  const size_t start = scanner_.offset();
-  constexpr absl::string_view kProperty =
-      "persistable, need_check_feed, is_parameter, stop_gradient or {attributes}";
-  absl::string_view word;
-  if (!scanner_.ReadName(kProperty, &word)) return false;
-  const absl::optional<VarType::Type> kind = FindType(word);
-  if (kind.has_value()) {
-    return scanner_.Consume('=', absl::StrCat("after ", TypeName(*kind))) &&
-           ParseDescriptor(*kind, var->mutable_type(), described);
-  }
-  bool given = false;
-  void (VarDesc::*set)(bool) = nullptr;
-  if (word == "persistable") {
-    given = var->has_persistable();
-    set = &VarDesc::set_persistable;
-  } else if (word == "need_check_feed") {
-    given = var->has_need_check_feed();
-    set = &VarDesc::set_need_check_feed;
-  } else if (word == "is_parameter") {
-    given = var->has_is_parameter();
-    set = &VarDesc::set_is_parameter;
-  } else if (word == "stop_gradient") {
-    given = var->has_stop_gradient();
-    set = &VarDesc::set_stop_gradient;
-  } else {
-    return scanner_.Fail(start, absl::StrCat("\"", word, "\" is not a property of a variable; ",
-                                             "expected ", kProperty));
-  }
-  if (given) {
-    return scanner_.Fail(start, absl::StrCat(word, " is given twice; expected it once"));
-  }
-  bool value = true;
-  if (scanner_.TryConsume('=') && !scanner_.ReadBool(&value)) return false;
-  (var->*set)(value);
-  return true;
+                                 : ParseVar(&scanner_, block->add_vars());
 }
 
 bool Parser::ParseOpLine() {
@@ -474,19 +320,11 @@ bool Parser::ParseSlot(OpDesc::Var* slot) {
   return scanner_.TryConsume('[') ? scanner_.ReadSequence(']', parse_argument) : parse_argument();
 }
 
-bool Parser::ParseEquals(absl::string_view word, bool already_given) {
-  if (already_given) {
-    return scanner_.Fail(scanner_.offset(),
-                         absl::StrCat(word, " is given twice; expected it once"));
-  }
-  return scanner_.Consume('=', absl::StrCat("after ", word));
-}
-
 template <typename Message>
 bool Parser::ParseUnknownFields(Message* message) {
   const size_t start = scanner_.offset();
   scanner_.TryConsumeWord("unknown");
-  if (!ParseEquals("unknown", !message->unknown_fields().empty())) return false;
+  if (!scanner_.ConsumeEquals("unknown", !message->unknown_fields().empty())) return false;
   if (!scanner_.ReadQuoted("quoted bytes", &quoted_)) return false;
   Message fields;
   if (fields.ParsePartialFromString(quoted_)) {

@@ -286,6 +286,10 @@ void AppendHeader(const ProgramDesc& program, std::string* text) {
     text->append(" edit_log=");
     AppendSerialized(program.edit_log(), text);
   }
+  if (program.has_composites()) {
+    text->append(" composites=");
+    AppendSerialized(program.composites(), text);
+  }
   AppendUnknownFields(program.unknown_fields(), text);
   text->push_back('\n');
 }

@@ -135,6 +135,13 @@ bool TextScanner::Consume(char c, absl::string_view where) {
   return FailHere(absl::StrCat("\"", absl::string_view(&c, 1), "\" ", where));
 }
 
+bool TextScanner::ConsumeEquals(absl::string_view property, bool already_given) {
+  if (already_given) {
+    return Fail(offset(), absl::StrCat(property, " is given twice; expected it once"));
+  }
+  return Consume('=', absl::StrCat("after ", property));
+}
+
 bool TextScanner::ReadName(absl::string_view what, absl::string_view* name) {
   if (Peek() == '"') {
     if (!Unquote(what, &unquoted_)) return false;

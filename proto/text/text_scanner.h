@@ -59,6 +59,8 @@ class TextScanner {
   // The functions below return false after they noted an error, which says that `what` was
   // expected, or `c` at the place that `where` describes.
   bool Consume(char c, absl::string_view where);
+  // The "=" after the name of a property that may be given once.
+  bool ConsumeEquals(absl::string_view property, bool already_given);
 
   // A bare name or a quoted string. The view holds until the next call.
   bool ReadName(absl::string_view what, absl::string_view* name);

@@ -41,6 +41,8 @@ void MapSlope(absl::Span<const float> source, absl::Span<const float> dy, absl::
   MapGradient(source, dy, dx, [slope](float x, float dy) { return dy * slope(x); });
 }
 
+constexpr float kTwoOverRootOfPi = 1.12837917f;
+
 float GeluInnerSlope(float x) { return 2.0f * kRootOf2OverPi * (1.0f + 3.0f * 0.044715f * x * x); }
 
 // The sigmoid and its derivative, which stays accurate where the sigmoid is near 1.
@@ -95,6 +97,7 @@ std::optional<GradientSource> GradientSourceOf(ActivationFunction function) {
     case ActivationFunction::kAbs:
     case ActivationFunction::kLog:
     case ActivationFunction::kSquare:
+    case ActivationFunction::kErf:
       return GradientSource::kInput;
     default:
       return std::nullopt;
@@ -144,6 +147,8 @@ void ActivateBackward(const Activation& activation, absl::Span<const float> sour
     case ActivationFunction::kSquare:
       // Twice x may be infinite.
       return MapGradient(source, dy, dx, [](float x, float dy) { return 2.0f * dy * x; });
+    case ActivationFunction::kErf:
+      return MapSlope(source, dy, dx, [](float x) { return kTwoOverRootOfPi * Exp(-x * x); });
     default:
       LOG(FATAL) << "the gradient has no kernel; want one that GradientSourceOf knows";
   }

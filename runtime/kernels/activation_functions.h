@@ -94,6 +94,8 @@ void WithFunction(const Activation& activation, Use use) {
       return use([](float x) { return 1.0f / x; });
     case ActivationFunction::kPow:
       return use([a](float x) { return std::pow(x, a); });
+    case ActivationFunction::kErf:
+      return use([](float x) { return std::erf(x); });
     case ActivationFunction::kSin:
       return use([](float x) { return std::sin(x); });
     case ActivationFunction::kCos:

@@ -37,7 +37,8 @@ inline To Converted(From value) {
   }
 }
 
-// The same for each element. REQUIRES: the spans have one size.
+// The same for each element; from int16_t, which holds codes of 9 to 16 bits, to float. REQUIRES:
+// the spans have one size.
 template <typename From, typename To>
 void Cast(absl::Span<const From> from, absl::Span<To> to);
 

@@ -46,6 +46,24 @@ void Dropout(const RandomStream& random, double p, float factor, absl::Span<cons
               });
 }
 
+void Dither(const RandomStream& random, absl::Span<const float> x, absl::Span<float> y) {
+  CHECK_EQ(y.size(), x.size());
+  const int64_t size = static_cast<int64_t>(x.size());
+  ParallelFor((size + kDrawn - 1) / kDrawn, 8 * kDrawn,
+              [=, x = x.data(), y = y.data()](int64_t begin, int64_t end) {
+                uint32_t numbers[kDrawn];
+                for (int64_t start = begin * kDrawn; start < end * kDrawn; start += kDrawn) {
+                  Draw(random, start, numbers);
+                  const int64_t count = std::min(kDrawn, size - start);
+#pragma GCC ivdep  // y may be x
+                  for (int64_t i = 0; i < count; ++i) {
+                    const float uniform = static_cast<float>(numbers[i]) * 0x1p-24f;
+                    y[start + i] = x[start + i] + (uniform - 0.5f);
+                  }
+                }
+              });
+}
+
 void DropoutBackward(float factor, absl::Span<const uint8_t> mask, absl::Span<const float> dy,
                      absl::Span<float> dx) {
   CHECK_EQ(dx.size(), dy.size());

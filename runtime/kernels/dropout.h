@@ -1,4 +1,4 @@
-// Dropout, with the numbers of runtime/random.h.
+// Dropout and dither, with the numbers of runtime/random.h.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_DROPOUT_H_
 #define FIXPOINT_RUNTIME_KERNELS_DROPOUT_H_
@@ -19,6 +19,9 @@ void Dropout(const RandomStream& random, double p, float factor, absl::Span<cons
 // dx = factor * dy where the element was kept, else 0. dx may be dy.
 void DropoutBackward(float factor, absl::Span<const uint8_t> mask, absl::Span<const float> dy,
                      absl::Span<float> dx);
+
+// y = x + (u - 1/2), with number i of the stream, uniform in [0, 1), as u of element i. y may be x.
+void Dither(const RandomStream& random, absl::Span<const float> x, absl::Span<float> y);
 
 }  // namespace fixpoint::kernels
 

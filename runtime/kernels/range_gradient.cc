@@ -9,11 +9,32 @@
 namespace fixpoint::kernels {
 namespace {
 
-// Quantization by one range, as QuantizeOne of ops/quant_math.h computes it.
+template <bool kToEven>
+inline float Rounded(float u) {
+  if (kToEven) return __builtin_nearbyintf(u);
+  const float whole = __builtin_truncf(u);
+  return whole + __builtin_copysignf(__builtin_fabsf(u - whole) >= 0.5f ? 1.0f : 0.0f, u);
+}
+
+// Which values of u the surrogate takes as inside the codes `lowest` to `n`.
 template <bool kToEven, Surrogate kSurrogate>
-struct ByRange {
+struct Bounds {
   float n;
   float lowest;
+
+  bool IsInside(float u) const {
+    const float bounded = kSurrogate == Surrogate::kRoundThenClamp ? Rounded<kToEven>(u) : u;
+    if (kSurrogate == Surrogate::kRoundThenClamp) return bounded >= lowest && bounded <= n;
+    return bounded > lowest && bounded < n;
+  }
+};
+
+// Quantization by one range, as QuantizeOne of ops/quant_math.h computes it.
+template <bool kToEven, Surrogate kSurrogate>
+struct ByRange : Bounds<kToEven, kSurrogate> {
+  using Bounds<kToEven, kSurrogate>::n;
+  using Bounds<kToEven, kSurrogate>::lowest;
+  using Bounds<kToEven, kSurrogate>::IsInside;
   float range;
   float multiplier;
   float inverse_step;  // of u
@@ -29,17 +50,6 @@ struct ByRange {
     const float whole = __builtin_truncf(scaled);
     const float away = __builtin_fabsf(scaled - whole) >= 0.5f ? 1.0f : 0.0f;
     return whole + __builtin_copysignf(away, scaled);
-  }
-  // The same of u, as if there were more codes.
-  float Rounded(float u) const {
-    if (kToEven) return __builtin_nearbyintf(u);
-    const float whole = __builtin_truncf(u);
-    return whole + __builtin_copysignf(__builtin_fabsf(u - whole) >= 0.5f ? 1.0f : 0.0f, u);
-  }
-  bool IsInside(float u) const {
-    if (kSurrogate != Surrogate::kRoundThenClamp) return u > lowest && u < n;
-    const float rounded = Rounded(u);
-    return rounded >= lowest && rounded <= n;
   }
   // What the step has of the gradient of the element.
   float StepTerm(float x) const {
@@ -66,7 +76,7 @@ void Backward(const CodeRange& rule, const Channels& channels, const float* x, c
                             smallest = static_cast<float>(rule.smallest)](int64_t channel) {
     const float range = ranges[channel];
     const float inverse = InverseRange(range);
-    return By{n, smallest, range, n * inverse, n * inverse};
+    return By{{n, smallest}, range, n * inverse, n * inverse};
   };
   const auto term_of = [=](const By& by, int64_t start) {
     return [=](int64_t i) { return dy[start + i] * by.StepTerm(x[start + i]); };
@@ -111,6 +121,55 @@ auto BackwardOf(Surrogate surrogate) {
   return Backward<kToEven, Surrogate::kClamp>;
 }
 
+// Quantization by a step and a zero point, as StoredAffineCode of ops/affine_codes.h computes it.
+// Codes are less the zero point.
+template <bool kToEven, Surrogate kSurrogate>
+struct ByStep : Bounds<kToEven, kSurrogate> {
+  using Bounds<kToEven, kSurrogate>::n;
+  using Bounds<kToEven, kSurrogate>::lowest;
+  using Bounds<kToEven, kSurrogate>::IsInside;
+  float inverse_step;
+
+  // What the step has of the gradient of the element.
+  float StepTerm(float x) const {
+    const float u = x * inverse_step;
+    if (IsInside(u)) return kSurrogate == Surrogate::kClamp ? 0.0f : Rounded<kToEven>(u) - u;
+    if (u != u) return 0;
+    return u > 0 ? n : lowest;
+  }
+};
+
+template <bool kToEven, Surrogate kSurrogate>
+AffineGradient BackwardByStep(const CodeRange& rule, const AffineParams& params, int64_t size,
+                              const float* x, const float* dy, float* dx) {
+  const ByStep<kToEven, kSurrogate> by = {{static_cast<float>(rule.largest) - params.zero_point,
+                                           static_cast<float>(rule.smallest) - params.zero_point},
+                                          1 / params.step};
+  const double of_step = ParallelSum(size, 8, [=](int64_t i) { return dy[i] * by.StepTerm(x[i]); });
+  const double outside = ParallelSum(
+      size, 8, [=](int64_t i) { return by.IsInside(x[i] * by.inverse_step) ? 0.0f : dy[i]; });
+  ParallelFor(size, 12, [=](int64_t begin, int64_t end) {
+#pragma GCC ivdep
+    for (int64_t i = begin; i < end; ++i) {
+      dx[i] = by.IsInside(x[i] * by.inverse_step) ? dy[i] : 0.0f;
+    }
+  });
+  return {static_cast<float>(of_step), static_cast<float>(-outside * params.step)};
+}
+
+template <bool kToEven>
+auto BackwardByStepOf(Surrogate surrogate) {
+  switch (surrogate) {
+    case Surrogate::kClampThenRound:
+      return BackwardByStep<kToEven, Surrogate::kClampThenRound>;
+    case Surrogate::kRoundThenClamp:
+      return BackwardByStep<kToEven, Surrogate::kRoundThenClamp>;
+    case Surrogate::kClamp:
+      break;
+  }
+  return BackwardByStep<kToEven, Surrogate::kClamp>;
+}
+
 }  // namespace
 
 void RangeBackward(const CodeRange& rule, Surrogate surrogate, const Channels& channels,
@@ -119,6 +178,15 @@ void RangeBackward(const CodeRange& rule, Surrogate surrogate, const Channels& c
   const auto backward = rule.rounding == QuantSpec::HALF_TO_EVEN ? BackwardOf<true>(surrogate)
                                                                  : BackwardOf<false>(surrogate);
   backward(rule, channels, x.data(), ranges.data(), dy.data(), dx.data(), dranges.data());
+}
+
+AffineGradient AffineBackward(const CodeRange& rule, Surrogate surrogate,
+                              const AffineParams& params, absl::Span<const float> x,
+                              absl::Span<const float> dy, absl::Span<float> dx) {
+  const auto backward = rule.rounding == QuantSpec::HALF_TO_EVEN
+                            ? BackwardByStepOf<true>(surrogate)
+                            : BackwardByStepOf<false>(surrogate);
+  return backward(rule, params, static_cast<int64_t>(x.size()), x.data(), dy.data(), dx.data());
 }
 
 }  // namespace fixpoint::kernels

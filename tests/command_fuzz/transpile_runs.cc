@@ -21,11 +21,22 @@ namespace fixpoint {
 namespace {
 
 constexpr const char* kTargets[] = {"paddle_1_8", "paddle_2_6", "onednn_int8", "tensorrt_int8"};
-constexpr const char* kPasses[] = {
-    "plan_quantizers",  "insert_quantizers",  "train_scales",          "freeze_batch_norm",
-    "initialize_state", "remove_identities",  "strip_training",        "set_test_mode",
-    "freeze_observers", "prune_to_inference", "remove_dead_variables", "quantize_weights",
-    "freeze_scales",    "quantize_biases",    "lower_to_integers"};
+constexpr const char* kPasses[] = {"fold_training_batch_norm",
+                                   "plan_quantizers",
+                                   "insert_quantizers",
+                                   "train_scales",
+                                   "freeze_batch_norm",
+                                   "initialize_state",
+                                   "remove_identities",
+                                   "strip_training",
+                                   "set_test_mode",
+                                   "freeze_observers",
+                                   "prune_to_inference",
+                                   "remove_dead_variables",
+                                   "quantize_weights",
+                                   "freeze_scales",
+                                   "quantize_biases",
+                                   "lower_to_integers"};
 
 std::string TextOf(const std::string& text, google::protobuf::Message* message, Random* random) {
   if (!ParseTextMessage(text, "seed", message).ok()) return text;

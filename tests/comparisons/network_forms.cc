@@ -146,16 +146,22 @@ absl::StatusOr<std::unique_ptr<NetworkForms>> MakeForms(const Program& quantized
   return forms;
 }
 
-absl::StatusOr<std::unique_ptr<NetworkForms>> TrainForms(Network network, const std::string& config,
-                                                         TranspileOptions options) {
+absl::StatusOr<Scope> TrainQuantized(Network* network, const std::string& config,
+                                     TranspileOptions options) {
   if (!google::protobuf::TextFormat::ParseFromString(config, &options.config)) {
     return absl::InvalidArgumentError(config);
   }
   if (!options.target) options.config.set_target("onednn_int8");
-  options.startup = &network.startup;
-  RETURN_IF_ERROR(Transpile(&network.main, options).status());
+  options.startup = &network->startup;
+  RETURN_IF_ERROR(Transpile(&network->main, options).status());
   Scope trained;
-  RETURN_IF_ERROR(Train(network, &trained));
+  RETURN_IF_ERROR(Train(*network, &trained));
+  return trained;
+}
+
+absl::StatusOr<std::unique_ptr<NetworkForms>> TrainForms(Network network, const std::string& config,
+                                                         TranspileOptions options) {
+  ASSIGN_OR_RETURN(Scope trained, TrainQuantized(&network, config, std::move(options)));
   return MakeForms(network.main, std::move(trained), network.image, {network.scores});
 }
 

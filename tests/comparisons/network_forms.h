@@ -38,8 +38,12 @@ absl::StatusOr<std::unique_ptr<NetworkForms>> MakeForms(const Program& quantized
                                                         const std::string& image,
                                                         const std::vector<std::string>& fetches);
 
-// The same for a network that is quantized for the target onednn_int8 (or `options.target`) with a
-// configuration, as text, and trained for three steps on random images.
+// Quantizes a network for the target onednn_int8 (or `options.target`) with a configuration, as
+// text, and trains it for three steps on random images. Returns what training left.
+absl::StatusOr<Scope> TrainQuantized(Network* network, const std::string& config,
+                                     TranspileOptions options = {});
+
+// The forms of a network that TrainQuantized trained.
 absl::StatusOr<std::unique_ptr<NetworkForms>> TrainForms(Network network, const std::string& config,
                                                          TranspileOptions options = {});
 

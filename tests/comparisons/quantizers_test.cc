@@ -65,6 +65,8 @@ INSTANTIATE_TEST_SUITE_P(
 
 // Each quantizer that is a text, at the bits that it is for.
 constexpr char kLowActivations[] = "quantizer: 'lsq' form: FUSED";
+constexpr char kTrainedMinMaxWeights[] =
+    "quantizer: 'trained_min_max' form: FUSED granularity: PER_TENSOR";
 
 INSTANTIATE_TEST_SUITE_P(
     Texts, Quantizers,
@@ -80,8 +82,29 @@ INSTANTIATE_TEST_SUITE_P(
         std::tuple(Range{"Learned", kLowActivations},
                    Range{"BinaryPerChannel", "quantizer: 'channel_wise_binary' form: FUSED"}, 2),
         std::tuple(Range{"Learned", kLowActivations},
-                   Range{"Ternary", "quantizer: 'ternary' form: FUSED granularity: PER_TENSOR"},
-                   2)),
+                   Range{"Ternary", "quantizer: 'ternary' form: FUSED granularity: PER_TENSOR"}, 2),
+        std::tuple(Range{"TrainedMinMax", "quantizer: 'trained_min_max' form: FUSED"},
+                   Range{"TrainedMinMax", kTrainedMinMaxWeights}, 8),
+        std::tuple(Range{"TrainedMinMax", "quantizer: 'trained_min_max' form: FUSED"},
+                   Range{"TrainedMinMax", kTrainedMinMaxWeights}, 4),
+        std::tuple(Range{"LsqPlus", "quantizer: 'lsq_plus' form: FUSED"},
+                   Range{"LearnedPerChannel", "quantizer: 'channel_wise_lsq' form: FUSED"}, 8),
+        std::tuple(Range{"LsqPlus", "quantizer: 'lsq_plus' form: FUSED"},
+                   Range{"LearnedPerChannel", "quantizer: 'channel_wise_lsq' form: FUSED"}, 3),
+        std::tuple(Range{"Ewgs", "quantizer: 'ewgs' form: FUSED"},
+                   Range{"EwgsPerChannel", "quantizer: 'channel_wise_ewgs' form: FUSED"}, 4),
+        std::tuple(Range{"Learned", kLowActivations},
+                   Range{"DampenedPerChannel", "quantizer: 'channel_wise_dampened' form: FUSED"},
+                   3),
+        std::tuple(Range{"Learned", kLowActivations},
+                   Range{"FixedPerChannel",
+                         "quantizer: 'channel_wise_frozen_oscillations' form: FUSED "
+                         "parameters { key: 'rate' value: 0.5 } "
+                         "parameters { key: 'threshold' value: 0.1 }"},
+                   3),
+        std::tuple(
+            Range{"Learned", kLowActivations},
+            Range{"StochasticPerChannel", "quantizer: 'channel_wise_stochastic' form: FUSED"}, 4)),
     [](const auto& info) {
       return absl::StrCat(std::get<0>(info.param).name, "Activations", std::get<1>(info.param).name,
                           "WeightsOf", std::get<2>(info.param), "Bits");

@@ -74,7 +74,7 @@ class Machine:
         """What each command printed, and its exit code, by the command's line."""
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)
-            for copied in ("examples/data", "ops/quantizers/texts"):
+            for copied in ("examples/data", "examples/targets", "ops/quantizers/texts"):
                 shutil.copytree(self._root / copied, folder / copied)
             for pattern in ("*.sh", "*.textproto"):
                 for example in (self._root / "examples").glob(pattern):

@@ -19,6 +19,7 @@
 #include "runtime/executor/op_plans.h"
 #include "runtime/reference/kernels.h"
 #include "tests/testing/reference_data.h"
+#include "transpiler/composites/composite_passes.h"
 #include "transpiler/freeze/freeze.h"
 #include "transpiler/freeze/freeze_passes.h"
 #include "transpiler/freeze/test_program.h"
@@ -234,6 +235,9 @@ std::string PassesPage() {
   body += PassesOf("A preparation", PreparePasses());
   body += PassesOf("A freeze, and a test program", FreezePasses());
   body += PassesOf("A lowering", LowerPasses());
+  PassTable composites{{}};
+  CHECK(AddCompositePasses(&composites).ok());
+  body += PassesOf("All of them, and a rewrite,", composites);
   body +=
       "\n## Built-in patterns\n\nEach is a pass of any pipeline with `--patterns=FILE`; all of a "
       "file together are the pass `apply_patterns` ([patterns](../patterns.md)).\n\n";

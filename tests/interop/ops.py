@@ -66,8 +66,11 @@ _RANDOM = "draws other random numbers, from the seed, the op and the step (docs/
 _BLOCKS = "runs blocks of a program: tests/runtime/reference/control_flow_ops_test.cc"
 _OF_OTHERS = "no op of 2.6, but of releases before or after it"
 NOT_JUDGED = {
+    "dither": _OURS,
     "fake_dequantize_affine": _OURS,
     "fake_dequantize_bias": _OURS,
+    "fake_quantize_dequantize_affine": _OURS,
+    "fake_quantize_dequantize_affine_grad": _OURS,
     "fake_quantize_dequantize_at_range": _OURS,
     "fake_quantize_dequantize_at_range_grad": _OURS,
     "fake_quantize_dequantize_bias": _OURS,

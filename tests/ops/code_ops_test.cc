@@ -82,6 +82,18 @@ TEST(ReadCodeOp, TheReferencesOpsMultiplyByTheStepInFluidAlone) {
   EXPECT_FALSE(ReadCodeOp(*op.next(), Era::kFluid)->multiplies_by_step);
 }
 
+TEST(ReadCodeOp, WithAZeroPointTheScaleIsAStep) {
+  const Program program = ParsedProgram(
+      "fake_quantize_dequantize_affine(X=x, InScale=s, InZeroPoint=z) -> (Out=y) {bit_length=4, "
+      "unsigned_codes=true, round_type=0}");
+  const std::optional<CodeOp> read = ReadCodeOp(*program.block(0).first_op(), Era::kPaddle2);
+  ASSERT_TRUE(read.has_value());
+  EXPECT_EQ(read->scale->name(), "s");
+  EXPECT_EQ(read->zero_point->name(), "z");
+  EXPECT_EQ(read->codes_of_scale(), 1);
+  EXPECT_EQ(read->codes, AffineCodes(4, /*is_unsigned=*/true, QuantSpec::HALF_TO_EVEN));
+}
+
 // The executor computes codes of one bit.
 TEST(ReadCodeOp, ReadsAsFewBitsAsItIsAskedFor) {
   const Program program =

@@ -245,7 +245,7 @@ TEST(Quantizers, RefuseWhatTheyCannotDo) {
        Spec(8, QuantSpec::SIGNED, QuantSpec::PER_TENSOR, QuantSpec::AFFINE),
        "quantizer abs_max: scheme is AFFINE; it computes SYMMETRIC"},
       {"parameter of another", "abs_max", WithParameter("moving_rate", 0.5),
-       "quantizer abs_max: there is no parameter \"moving_rate\"; it has none"},
+       "quantizer abs_max: there is no parameter \"moving_rate\"; it has power_of_two_steps"},
       {"parameter out of range", "moving_average_abs_max", WithParameter("moving_rate", 1.5),
        "quantizer moving_average_abs_max: moving_rate is 1.5; it goes from 0 to 1"},
       {"parameter that is no number", "moving_average_abs_max",

@@ -41,6 +41,21 @@ constexpr InferCase kFakeQuantize[] = {
         fake_quantize_dequantize_at_range_grad(X=w, InScale=s, Out@GRAD=g) -> (X@GRAD=dw, InScale@GRAD=ds))",
      "X@GRAD=FP32[16, 8] InScale@GRAD=FP32[8]"},
     {R"(var x f32[-1,8]
+        var s f32[1]
+        var z f32[1]
+        fake_quantize_dequantize_affine(X=x, InScale=s, InZeroPoint=z) -> (Out=q))",
+     "Out=FP32[-1, 8]"},
+    {R"(var x f32[-1,8]
+        var z f32[8]
+        fake_quantize_dequantize_affine(X=x, InScale=s, InZeroPoint=z) -> (Out=q))",
+     "error: InZeroPoint is [8]; want [1]"},
+    {R"(var x f32[-1,8]
+        var s f32[1]
+        var z f32[1]
+        fake_quantize_dequantize_affine_grad(X=x, InScale=s, InZeroPoint=z, Out@GRAD=g) -> (
+          X@GRAD=dx, InScale@GRAD=ds, InZeroPoint@GRAD=dz))",
+     "X@GRAD=FP32[-1, 8] InScale@GRAD=FP32[1] InZeroPoint@GRAD=FP32[1]"},
+    {R"(var x f32[-1,8]
         select_from_step(X=q, Before=x, Step=t) -> (Out=y) {from_step=3L})",
      "Out=??"},
     {R"(var x f32[-1,8]

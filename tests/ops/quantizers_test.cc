@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "ops/power_of_two_range.h"
+#include "ops/quant_math.h"
 #include "ops/quantizer_table.h"
 #include "proto/program/op_builder.h"
 #include "tests/ops/quantizer_feeder.h"
@@ -102,6 +104,43 @@ TEST(MovingAverageAbsMax, IsPoisonedByInfinityUnlessToldToSkipIt) {
   Feeder skipping("moving_average_abs_max", With("skip_non_finite", 1));
   EXPECT_THAT(skipping.Feed({kNan, 2, kInfinity}), FloatNear(1.5263158f, 1e-6f));
   EXPECT_THAT(skipping.Feed({4, -kInfinity}), FloatNear(2.4391143f, 1e-6f));
+}
+
+// The least step that does not clip: of 8 bits, the range is 127 steps.
+TEST(PowerOfTwoRange, IsTheLeastWhoseStepIsAPowerOfTwo) {
+  EXPECT_EQ(PowerOfTwoRange(127, 127), 127);
+  EXPECT_EQ(PowerOfTwoRange(std::nextafter(127.0f, 200.0f), 127), 254);
+  EXPECT_EQ(PowerOfTwoRange(1, 127), 127.0f / 64);
+  EXPECT_EQ(PowerOfTwoRange(1, 1), 1);
+  EXPECT_EQ(PowerOfTwoRange(1e-30f, 127), std::ldexp(127.0f, -99)) << "not a range of 0";
+  EXPECT_EQ(PowerOfTwoRange(1e-38f, 127), std::ldexp(127.0f, -99));
+  EXPECT_EQ(PowerOfTwoRange(0, 127), 127) << "the step 1, of a tensor of zeros";
+  EXPECT_EQ(PowerOfTwoRange(kInfinity, 127), kInfinity);
+  EXPECT_TRUE(std::isnan(PowerOfTwoRange(kNan, 127)));
+}
+
+// n * (1 / (n * 2^k)) is 2^-k, so that codes are those of a shift.
+TEST(PowerOfTwoRange, HasAMultiplierThatIsAPowerOfTwo) {
+  for (int bits = 1; bits <= 16; ++bits) {
+    const auto largest = static_cast<float>((1 << bits) - 1);
+    for (int k = -90; k <= 90; ++k) {
+      ASSERT_EQ(largest * InverseRange(std::ldexp(largest, k)), std::ldexp(1.0f, -k))
+          << bits << " bits, 2^" << k;
+    }
+  }
+}
+
+TEST(PowerOfTwoSteps, WidenWhatEachQuantizerFinds) {
+  QuantSpec spec = With(kPowerOfTwoStepsAttr, 1);
+  spec.set_bits(8);
+  EXPECT_EQ(Feeder("abs_max", spec).Feed({3}), 127.0f / 32);
+  EXPECT_EQ(Feeder("channel_wise_abs_max", spec).Feed({1, -2}), 127.0f / 32);
+  EXPECT_EQ(Feeder("fixed_abs_max", spec, -6, 5).Feed({1}), 127.0f / 16);
+  EXPECT_THAT(Feeder("window_mean_abs_max", spec).FeedAll({6, 2}),
+              ElementsAre(127.0f / 16, 127.0f / 16));
+  Feeder average("moving_average_abs_max", spec);
+  EXPECT_THAT(average.FeedAll({2, 4}), ElementsAre(127.0f / 64, 127.0f / 32));
+  EXPECT_THAT(average.state(2)[0], FloatNear(6.61f, 1e-6f)) << "the average is of what was seen";
 }
 
 TEST(FixedAbsMax, IsWhatItIsToldWhateverItSees) {

@@ -142,11 +142,12 @@ TEST(TextQuantizer, WhatIsWrongIsReportedWithItsLine) {
        "q.txt:3: m: want a sentence doc=\"...\""},
       {forward, "q.txt:3: reads \"r\", which is no state, setting or number, and which no op"},
       {states + "forward:\n  fake_quantize_abs_max(X=x) -> (Out=out, OutScale=s)\n",
-       "q.txt:5: is fake_quantize_abs_max; formulas quantize by fake_quantize_dequantize_at_range"},
+       "q.txt:5: is fake_quantize_abs_max; formulas quantize by fake_quantize_dequantize_at_range "
+       "or fake_quantize_dequantize_affine"},
       {states + forward + "  fake_quantize_dequantize_at_range(X=x, InScale=r) -> (Out=b)\n",
        "q.txt:6: another op that quantizes; the first is on line 5"},
       {states + "forward:\n  rulu(X=r) -> (Out=a)\n" + forward.substr(9),
-       "q.txt:5: there is no op type \"rulu\""},
+       "q.txt:5: there is no op rulu"},
       {states + "forward:\n  scale(X=r) -> (Out=a) {scale=\"$bit\"}\n" + forward.substr(9),
        "q.txt:5: scale: \"$bit\" is neither a setting nor bits, largest or lowest"},
       {states + "forward:\n  floor(X=r) -> (Out=s)\n"
@@ -163,6 +164,9 @@ TEST(TextQuantizer, WhatIsWrongIsReportedWithItsLine) {
        "last op of forward:"},
       {states + "forward:\n  fake_quantize_dequantize_at_range(X=x) -> (Out=out)\n",
        "q.txt:5: want fake_quantize_dequantize_at_range(X=..., InScale=...)"},
+      {states + "forward:\n  fake_quantize_dequantize_affine(X=x, InScale=r) -> (Out=out)\n",
+       "q.txt:5: want fake_quantize_dequantize_affine(X=..., InScale=..., InZeroPoint=...) -> "
+       "(Out=out)"},
       {states + "forward:\n  tanh(X=x) -> (Out=x)\n" + forward.substr(9),
        "q.txt:5: writes \"x\", which stands for something else; want another name"},
       {states + "forward:\n  tanh(X=x) -> (Out=r)\n" + forward.substr(9),
@@ -178,6 +182,14 @@ TEST(TextQuantizer, WhatIsWrongIsReportedWithItsLine) {
        "q.txt:7: update: does not write r, which is trained"},
       {states + forward + "update:\n  scale(X=rate) -> (Out=r)\n",
        "q.txt:7: reads \"rate\", which is no state, setting or number"},
+      {states + "forward:\n  fake_quantize_dequantize_at_range(X=x, InScale=r) -> (Out=out) "
+                "{surrogate=\"clip\"}\n",
+       "q.txt:5: fake_quantize_dequantize_at_range: surrogate is \"clip\"; want clamp_then_round"},
+      {states + forward + "initial:\n  abs(X=x) -> (Out=r)\n",
+       "q.txt:7: writes \"r\" as [4, 3]; want [1]"},
+      {states + "forward:\n  transpose(X=x) -> (Out=y) {axis=[1, 0]}\n"
+                "  fake_quantize_dequantize_at_range(X=y, InScale=r) -> (Out=out)\n",
+       "q.txt:6: writes \"out\" as [3, 4]; want [4, 3]"},
       {states + forward + "initial:\n  relu X\n", "q.txt:7:8: found \"X\""},
   };
   for (const auto& [sections, error] : cases) {

@@ -21,6 +21,7 @@
 #include "runtime/scope.h"
 #include "runtime/tensor.h"
 #include "tests/testing/random_program.h"
+#include "transpiler/composites/composite_passes.h"
 #include "transpiler/patterns/pattern_file.h"
 #include "transpiler/patterns/rewrite.h"
 #include "transpiler/train/quantize_transpiler.h"
@@ -221,6 +222,34 @@ std::string Difference(const std::vector<Tensor>& a, const std::vector<Tensor>& 
   return "";
 }
 
+absl::StatusOr<int> RunCompositePass(const std::string& pass, Program* program) {
+  ASSIGN_OR_RETURN(PassTable passes, RewritePasses({}));
+  RETURN_IF_ERROR(AddCompositePasses(&passes));
+  RewriteOptions options;
+  options.passes = &passes;
+  options.pipeline = pass;
+  ASSIGN_OR_RETURN(const RewriteReport report, Rewrite(program, {}, options));
+  program->ClearEditLog();
+  return static_cast<int>(report.replaced.size());
+}
+
+// Components compute the same, and become the same bytes again.
+absl::Status CheckComposites(const Network& network, const std::vector<Tensor>& wanted) {
+  Program program = network.program.Clone();
+  ASSIGN_OR_RETURN(const int expanded, RunCompositePass("expand_composites", &program));
+  ASSIGN_OR_RETURN(const std::vector<Tensor> found,
+                   Results(program, network.startup, network.fetches));
+  const std::string difference = Difference(wanted, found, network.fetches);
+  if (!difference.empty()) return absl::InternalError(absl::StrCat("expanded: ", difference));
+  ASSIGN_OR_RETURN(const int raised, RunCompositePass("raise_composites", &program));
+  if (raised != expanded ||
+      program.Proto().SerializeAsString() != network.program.Proto().SerializeAsString()) {
+    return absl::InternalError(absl::StrCat("expanded ", expanded, " and raised ", raised, ":\n",
+                                            PrintProgram(program.Proto())));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Check(uint64_t seed, std::string* text, RewriteOutcome* outcome) {
   ASSIGN_OR_RETURN(Network network, NetworkWriter(seed).Write());
   Program& program = network.program;
@@ -258,7 +287,7 @@ absl::Status Check(uint64_t seed, std::string* text, RewriteOutcome* outcome) {
   if (!more.replaced.empty()) return broken("again: ", more.replaced[0].pattern, " matches");
   if (program.Proto().has_edit_log()) RETURN_IF_ERROR(Untranspile(&program));
   if (program.Proto().SerializeAsString() != original) return broken("undo: other bytes");
-  return absl::OkStatus();
+  return CheckComposites(network, before);
 }
 
 }  // namespace

@@ -29,6 +29,7 @@ absl::StatusOr<Program> ParseGoldenProgram(const std::string& text, absl::string
 std::string PrintGoldenProgram(const Program& program, bool marks) {
   ProgramDesc desc = program.Proto();
   desc.clear_edit_log();
+  desc.clear_composites();
   for (BlockDesc& block : *desc.mutable_blocks()) {
     for (OpDesc& op : *block.mutable_ops()) {
       auto& attrs = *op.mutable_attrs();

@@ -53,6 +53,7 @@ absl::StatusOr<FreezeOptions> OptionsOf(const Golden& golden) {
   options.feeds = absl::StrSplit(golden.Setting("feeds"), ", ", absl::SkipEmpty());
   options.fetches = absl::StrSplit(golden.Setting("fetches"), ", ", absl::SkipEmpty());
   options.allow_dynamic = golden.Setting("allow_dynamic") == "true";
+  options.pack_tables = golden.Setting("pack_tables") == "true";
   const std::string form = golden.Setting("form");
   if (form == "legacy") {
     options.form = FrozenForm::kLegacy;

@@ -8,6 +8,7 @@
 #include "ops/backward.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/program.h"
+#include "transpiler/composites/composite_passes.h"
 #include "transpiler/patterns/pattern_file.h"
 #include "transpiler/patterns/rewrite.h"
 #include "transpiler/report/rewrite_account.h"
@@ -18,10 +19,16 @@ namespace {
 
 absl::StatusOr<RewriteReport> LoadAndRewrite(const Golden& golden, Program* program) {
   const std::string* const text = golden.Section("patterns");
-  ASSIGN_OR_RETURN(const std::vector<Pattern> patterns,
-                   text != nullptr ? ParsePatterns(*text, "patterns.txt")
-                                   : LoadPatterns(golden.Setting("patterns")));
+  std::vector<Pattern> patterns;
+  if (text != nullptr) {
+    ASSIGN_OR_RETURN(patterns, ParsePatterns(*text, "patterns.txt"));
+  } else if (!golden.Setting("patterns").empty()) {
+    ASSIGN_OR_RETURN(patterns, LoadPatterns(golden.Setting("patterns")));
+  }
+  ASSIGN_OR_RETURN(PassTable passes, RewritePasses(patterns));
+  RETURN_IF_ERROR(AddCompositePasses(&passes));
   RewriteOptions options;
+  options.passes = &passes;
   options.explain = true;
   if (!golden.Setting("pipeline").empty()) options.pipeline = golden.Setting("pipeline");
   ASSIGN_OR_RETURN(RewriteReport report, Rewrite(program, patterns, options));

@@ -69,6 +69,19 @@ TEST_F(CommandLineTest, BooleanFlagsHaveThreeForms) {
   EXPECT_FALSE(FLAGS_backward);
 }
 
+TEST_F(CommandLineTest, AListAddsUpIfItIsRepeatable) {
+  ToolHelp help = TestHelp();
+  const std::vector<const char*> words = {"quant", "--output=a,b", "x", "--output", "c"};
+  const int count = static_cast<int>(words.size());
+  EXPECT_EQ(ParseCommandLine(count, words.data(), help, out_, err_).exit_code, kWrongUsage);
+  EXPECT_EQ(err_.str(), "quant: --output is given twice\nquant --help shows the usage\n");
+  help.repeatable = {"output"};
+  const CommandLine line = ParseCommandLine(count, words.data(), help, out_, err_);
+  EXPECT_FALSE(line.exit_code.has_value());
+  EXPECT_THAT(line.flags, ElementsAre("output"));
+  EXPECT_EQ(FLAGS_output, "a,b,c");
+}
+
 TEST_F(CommandLineTest, AfterTwoDashesEverythingIsPositional) {
   EXPECT_THAT(Parse({"--", "--json", "--help"}).arguments, ElementsAre("--json", "--help"));
   EXPECT_FALSE(FLAGS_json);

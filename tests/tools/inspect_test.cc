@@ -358,7 +358,7 @@ TEST_F(Inspect, HelpFitsAScreen) {
   const BinaryRun run = Run({"--help"});
   EXPECT_EQ(run.exit_code, 0);
   EXPECT_EQ(run.err, "");
-  EXPECT_LE(std::count(run.out.begin(), run.out.end(), '\n'), 48);
+  EXPECT_LE(std::count(run.out.begin(), run.out.end(), '\n'), 52);
   size_t line = 0;
   for (size_t end; (end = run.out.find('\n', line)) != std::string::npos; line = end + 1) {
     EXPECT_LE(end - line, 100) << run.out.substr(line, end - line);

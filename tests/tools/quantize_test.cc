@@ -51,6 +51,28 @@ TEST_F(QuantizeTool, WritesAFolderWithAllForms) {
   ExpectSame("out", "other");
 }
 
+TEST_F(QuantizeTool, TakesQuantizersAsText) {
+  folder_.Write("wide.txt", R"(quantizer wide "Half as much again as the largest value."
+states:
+  number() -> (Out=share) {trained=true}
+initial:
+  reduce_max(X=x) -> (Out=most)
+  scale(X=most) -> (Out=share) {scale=0.5}
+forward:
+  scale(X=share) -> (Out=range) {scale=3.0}
+  fake_quantize_dequantize_at_range(X=x, InScale=range) -> (Out=out)
+)");
+  folder_.Write("wide.textproto", "activations { quantizer: \"wide\" form: FUSED }");
+  const BinaryRun run = Run({"--quantizers=wide.txt", "--config=wide.textproto"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("computed on integers: 5 of 5 ops (100 %)\n"));
+  EXPECT_THAT(folder_.Read("out/plan.textproto"), HasSubstr("quantizer: \"wide\""));
+
+  const BinaryRun without = Run({"--config=wide.textproto", "--output=other"});
+  EXPECT_EQ(without.exit_code, 3);
+  EXPECT_THAT(without.err, HasSubstr("there is no quantizer \"wide\""));
+}
+
 TEST_F(QuantizeTool, MeasuresInFloatAndOnIntegersAndReports) {
   EXPECT_THAT(Run({"--metric=-mean"}).out, HasSubstr("-mean (less is better): "));
   EXPECT_THAT(Run({"--metric=mean"}).out, HasSubstr("mean (larger is better): "));

@@ -207,12 +207,13 @@ TEST_F(TranspileInference, HelpTellsTheFlagsOfEachMode) {
   for (absl::string_view line : absl::StrSplit(run.out, '\n')) {
     if (absl::EndsWith(line, ":")) titles.emplace_back(line);
   }
-  EXPECT_THAT(titles, ElementsAre("What to do:",
-                                  "Flags of train, test, rewrite, prepare, freeze, lower and undo:",
-                                  "Flags of train, rewrite, prepare, freeze and lower:",
-                                  "Flags of train:", "Flags of train, prepare, freeze and lower:",
-                                  "Flags of train, rewrite, prepare and lower:",
-                                  "Flags of prepare:", "Flags of freeze:", "Examples:"));
+  EXPECT_THAT(
+      titles,
+      ElementsAre("What to do:", "Flags of train, test, rewrite, prepare, freeze, lower and undo:",
+                  "Flags of train, rewrite, prepare, freeze and lower:", "Flags of train:",
+                  "Flags of train and rewrite:", "Flags of train, prepare, freeze and lower:",
+                  "Flags of train, rewrite, prepare and lower:", "Flags of prepare:",
+                  "Flags of freeze:", "Examples:"));
 }
 
 TEST_F(TranspileInference, WhatIsWrongIsToldByExitCode) {

@@ -71,7 +71,7 @@ TEST(Pipeline, RefusesToRunAPassInTheContextOfAnotherStage) {
   const absl::Status status = pipeline->Run(program, context, PipelineOptions());
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(status.message()),
-              testing::HasSubstr("plan_quantizers is a pass of another stage"));
+              testing::HasSubstr("fold_training_batch_norm is a pass of another stage"));
 }
 
 // Says that there is a plan, and makes none.
@@ -136,7 +136,8 @@ TEST(Pipeline, TakesFactsThatTheCallerGives) {
 TEST(Pipeline, OfATranspileLeavesATrainingProgramWithItsStateInitialised) {
   const std::vector<WrongText> cases = {
       {"strip_training",
-       "pipeline: there is no pass \"strip_training\"; there are plan_quantizers, "
+       "pipeline: there is no pass \"strip_training\"; there are fold_training_batch_norm, "
+       "plan_quantizers, "
        "insert_quantizers, train_scales, freeze_batch_norm, initialize_state, "
        "remove_dead_variables, remove_identities"},
       {"plan_quantizers,plan_quantizers",

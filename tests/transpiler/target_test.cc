@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "transpiler/plan/accumulator_width.h"
 
 namespace fixpoint {
 namespace {
@@ -46,12 +47,14 @@ struct BadTarget {
   const char* what;  // in kGood
   const char* becomes;
   const char* message;
+  const char* before = "";  // what else stands in front of kGood
 };
 
 class TargetTest : public testing::TestWithParam<BadTarget> {};
 
 TEST_P(TargetTest, SaysWhatIsWrong) {
-  const std::string text = absl::StrReplaceAll(kGood, {{GetParam().what, GetParam().becomes}});
+  const std::string text = absl::StrCat(
+      GetParam().before, absl::StrReplaceAll(kGood, {{GetParam().what, GetParam().becomes}}));
   ASSERT_NE(text, kGood);
   EXPECT_EQ(ErrorOf(text), GetParam().message);
 }
@@ -92,6 +95,44 @@ constexpr BadTarget kBadTargets[] = {
      "without shared_scale"},
     {"ConditionOfNothing", "types: \"mul\"", "types: \"mul\" when { attr: \"a\" }",
      "t.textproto: ops[0].when: a condition has an attr and one of equals and is"},
+    {"UnknownComposite", "name: \"t\"", "name: \"t\" composites: \"layer_nrm\"",
+     "t.textproto: composites: there is no op type \"layer_nrm\"; did you mean layer_norm?"},
+    {"CompositeTwice", "name: \"t\"", "name: \"t\" composites: \"lstm\" composites: \"lstm\"",
+     "t.textproto: composites: lstm is there twice"},
+    {"AccumulatorTooNarrowForAnything", "name: \"t\"", "name: \"t\" accumulator_bits: 8",
+     "t.textproto: accumulator_bits is 8; want 16 to 64"},
+    {"AccumulatorWiderThanAnything", "name: \"t\"", "name: \"t\" accumulator_bits: 80",
+     "t.textproto: accumulator_bits is 80; want 16 to 64"},
+    {"NarrowAccumulatorWithAnIntegerBias", "name: \"t\"",
+     "name: \"t\" accumulator_bits: 24 bias: INT32",
+     "t.textproto: bias is INT32, and accumulator_bits 24; want 32 or more, or a FLOAT bias"},
+    {"StepsThatTheReferenceDoesNotMake", "name: \"t\"",
+     "name: \"t\" weight_abilities { power_of_two_steps: true reference_ops_only: true }",
+     "t.textproto: weights: all steps are powers of two, which the reference's ops do not make; "
+     "want no reference_ops_only"},
+    {"ShiftsOfAnyScale", "name: \"t\"",
+     "name: \"t\" bias: INT32 requantization: SHIFT activation_abilities { roundings: HALF_TO_EVEN "
+     "}",
+     "t.textproto: requantization is SHIFT; want power_of_two_steps among the abilities of weights "
+     "and of activations"},
+    {"ShiftsOfAnyRounding", "name: \"t\"",
+     "name: \"t\" bias: INT32 requantization: SHIFT weight_abilities { power_of_two_steps: true } "
+     "activation_abilities { power_of_two_steps: true }",
+     "t.textproto: requantization is SHIFT; want HALF_TO_EVEN alone among the roundings of "
+     "activations"},
+    {"ShiftsBeforeAFloatBias", "name: \"t\"",
+     "name: \"t\" requantization: SHIFT weight_abilities { power_of_two_steps: true } "
+     "activation_abilities { power_of_two_steps: true roundings: HALF_TO_EVEN }",
+     "t.textproto: requantization is SHIFT; want an INT32 bias, which is added before the shift"},
+    {"AccumulatorThatHoldsNoProduct", "abs_max\" bits: 8", "abs_max\" bits: 12",
+     "t.textproto: accumulator_bits is 16, which does not hold one product of 12 and 12 bits",
+     "accumulator_bits: 16 "},
+    {"QuantizerWithoutSuchSteps", "weights { quantizer: \"abs_max\"",
+     "weight_abilities { power_of_two_steps: true } weights { quantizer: \"row_wise_min_max\"",
+     "t.textproto: weights: all steps are powers of two, which quantizer row_wise_min_max does not "
+     "make; want one of abs_max, channel_wise_abs_max, window_mean_abs_max, "
+     "moving_average_abs_max, "
+     "fixed_abs_max, tqt"},
     {"SeveralMistakes", "name: \"t\"\nconventions { era: PADDLE_2 scale_suffix: \"@scale\" }", "",
      "t.textproto: name is missing\n"
      "t.textproto: conventions.era is missing\n"
@@ -115,6 +156,48 @@ TEST(Target, SaysWhichBitsItDoes) {
   EXPECT_EQ(AbilitiesError("max_bits: 7", 8), "target t: bits 8; it does at most 7");
   EXPECT_EQ(AbilitiesError("min_bits: 4", 3), "target t: bits 3; it does at least 4");
   EXPECT_EQ(AbilitiesError("min_bits: 4 max_bits: 7", 8), "target t: bits 8; it does 4 to 7");
+}
+
+// Half of the codes of s8 are negative, and those of u8 reach 255.
+TEST(Target, CountsTheProductsThatAnAccumulatorHolds) {
+  QuantSpec s8;
+  s8.set_bits(8);
+  s8.set_signedness(QuantSpec::SIGNED);
+  s8.set_rounding(QuantSpec::HALF_TO_EVEN);
+  QuantSpec u8 = s8;
+  u8.set_signedness(QuantSpec::UNSIGNED);
+  QuantSpec away = s8;
+  away.set_rounding(QuantSpec::HALF_AWAY_FROM_ZERO);
+  EXPECT_EQ(MostProducts(16, s8, s8), 1);
+  EXPECT_EQ(MostProducts(16, away, away), 2);
+  EXPECT_EQ(MostProducts(32, u8, away), 66311);
+  EXPECT_EQ(MostProducts(64, u8, s8), INT64_MAX / (255 * 128));
+  QuantSpec affine = s8;
+  affine.set_scheme(QuantSpec::AFFINE);
+  EXPECT_EQ(MostProducts(24, affine, s8), 8388607 / (255 * 128)) << "a code less its zero point";
+}
+
+std::string StepsError(const std::string& quantizer, const std::string& parameters) {
+  const QuantizerTable quantizers;
+  const auto target = ParseTarget(
+      absl::StrCat(kGood, "activation_abilities { power_of_two_steps: true }"), "t", quantizers);
+  EXPECT_TRUE(target.ok()) << target.status();
+  QuantSpec spec = target->activations();
+  spec.set_quantizer(quantizer);
+  if (!parameters.empty()) (*spec.mutable_parameters())[parameters] = 1;
+  return std::string(
+      CheckAbilities(*target, SlotRole::ACTIVATION, *quantizers.Find(quantizer), spec).message());
+}
+
+TEST(Target, WantsStepsThatArePowersOfTwo) {
+  EXPECT_EQ(StepsError("abs_max", "power_of_two_steps"), "");
+  EXPECT_EQ(StepsError("tqt", ""), "") << "it has no others";
+  EXPECT_EQ(StepsError("abs_max", ""),
+            "target t: quantizer abs_max is told not to widen its ranges (power_of_two_steps: 0), "
+            "and all steps are powers of two");
+  EXPECT_EQ(StepsError("lsq", ""),
+            "target t: quantizer lsq does not make its steps powers of two, and all steps are "
+            "powers of two");
 }
 
 INSTANTIATE_TEST_SUITE_P(Bad, TargetTest, testing::ValuesIn(kBadTargets),

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -17,6 +18,7 @@
 #include "absl/strings/string_view.h"
 #include "ops/formula_gradient.h"
 #include "ops/quantizer_table.h"
+#include "ops/quantizers/text_quantizer.h"
 #include "proto/program/program.h"
 #include "proto/program/rewriter.h"
 #include "proto/text/program_text.h"
@@ -67,6 +69,27 @@ TEST_F(TrainedScales, MarksUpdatesWithWhatTheyUpdate) {
   EXPECT_THAT(PrintProgram(Transpiled(kTwoProducts).Proto()),
               HasSubstr("{min=0.001, max=1000.0, op_role=2, op_role_var=[\"x@scale\", "
                         "\"x@scale@GRAD\"], fixpoint.inserted_by=\"train_scales\"}"));
+}
+
+// As where a paper maps weights to [-1, 1] by a function that is trained.
+TEST_F(TrainedScales, TheRangeMayBeConstantWhereTheValueIsComputedFromWhatIsTrained) {
+  auto read = ReadQuantizers(R"(
+quantizer gained "A gain that is trained, and a range of 1."
+states:
+  number() -> (Out=gain) {trained=true, initial=1.0}
+forward:
+  elementwise_mul(X=x, Y=gain) -> (Out=value)
+  fill_constant() -> (Out=one) {shape=[1L], dtype=5, value=1.0}
+  fake_quantize_dequantize_at_range(X=value, InScale=one) -> (Out=out)
+)",
+                             "gained.txt");
+  ASSERT_TRUE(read.ok()) << read.status();
+  ASSERT_TRUE(quantizers_.Add(std::move(read->front())).ok());
+  options_.config.mutable_weights()->set_quantizer("gained");
+  options_.config.mutable_weights()->set_form(QuantSpec::FUSED);
+  options_.config.mutable_weights()->set_granularity(QuantSpec::PER_TENSOR);
+  EXPECT_THAT(TrainingOps(Transpiled(kTwoProducts)),
+              HasSubstr("sgd(Param=w@gain, Grad=w@gain@GRAD, LearningRate=rate)"));
 }
 
 TEST_F(TrainedScales, SumsTheGradientsOfAllReaders) {

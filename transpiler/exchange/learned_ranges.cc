@@ -5,6 +5,7 @@
 #include <utility>
 #include <variant>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "ops/code_ops.h"
@@ -12,6 +13,7 @@
 #include "proto/base/status_macros.h"
 #include "proto/program/program.h"
 #include "runtime/tensor.h"
+#include "transpiler/exchange/op_thresholds.h"
 #include "transpiler/freeze/site_codes.h"
 #include "transpiler/freeze/weight_codes.h"
 #include "transpiler/plan/parameters.h"
@@ -50,9 +52,11 @@ class RangeFinder {
                      FindQuantizationSites(program_, quantizers_));
     for (const QuantizationSite& site : sites) RETURN_IF_ERROR(AddSite(site));
     for (const Op& op : program_.ops()) RETURN_IF_ERROR(AddStoredCodes(op));
+    for (const LearnedRange& range : ranges_) listed_.insert(range.value);
+    for (const Op& op : program_.ops()) RETURN_IF_ERROR(AddObserved(op));
     if (ranges_.empty()) {
       return absl::FailedPreconditionError(
-          "quantizes nothing; want a program with quantizers, or a portable one");
+          "quantizes and observes nothing; want a program with quantizers, or a portable one");
     }
     return std::move(ranges_);
   }
@@ -141,10 +145,41 @@ class RangeFinder {
     return absl::OkStatus();
   }
 
+  // What an observer saw, or what freezing an observer left.
+  absl::Status AddObserved(const Op& op) {
+    const QuantizerTable::Match observer = quantizers_.FindByObserveOp(op.type());
+    const Argument* const scale =
+        observer.recipe == nullptr ? nullptr : op.Output(observer.recipe->scale_output);
+    const Argument* const observed = scale == nullptr ? nullptr : op.Input("X");
+    if (observed != nullptr && scale->variable() != nullptr) {
+      ASSIGN_OR_RETURN(const float range,
+                       ReadRange(*scale->variable(), EditedParameters(&parameters_)));
+      AddSeen(op, observed->value(), std::string(observer.quantizer->name()), range);
+    }
+    ASSIGN_OR_RETURN(const std::vector<OpThreshold> thresholds, ThresholdsOf(op));
+    for (const OpThreshold& threshold : thresholds) {
+      AddSeen(op, threshold.argument->value(), "", threshold.range);
+    }
+    return absl::OkStatus();
+  }
+
+  void AddSeen(const Op& op, const Value* value, std::string quantizer, float scale) {
+    if (value == nullptr || !listed_.insert(value).second) return;
+    LearnedRange range;
+    range.value = value;
+    range.op = &op;
+    range.is_observed = true;
+    range.quantizer = std::move(quantizer);
+    range.codes = CodeRange{};
+    range.scales = {scale};
+    ranges_.push_back(std::move(range));
+  }
+
   const Program& program_;
   const Scope& parameters_;
   const QuantizerTable& quantizers_;
   const Era era_;
+  absl::flat_hash_set<const Value*> listed_;
   Parameters weights_;
   std::vector<LearnedRange> ranges_;
 };

@@ -1,5 +1,5 @@
-// The values that a program quantizes, with what it has learned of them: the one list that every
-// form of ranges is written from.
+// The values that a program quantizes or observes, with what it has learned of them: the one list
+// that every form of ranges is written from.
 
 #ifndef FIXPOINT_TRANSPILER_EXCHANGE_LEARNED_RANGES_H_
 #define FIXPOINT_TRANSPILER_EXCHANGE_LEARNED_RANGES_H_
@@ -20,8 +20,10 @@ namespace fixpoint {
 struct LearnedRange {
   // What is quantized or, for a weight that a frozen program holds as codes, those codes.
   const Value* value = nullptr;
-  const Op* op = nullptr;  // that quantizes it, or takes the codes back
+  const Op* op = nullptr;  // that quantizes it, takes the codes back, observes it or has its range
   bool is_weight = false;
+  // The range was seen, and no op quantizes by it: `codes` are of 8 bits.
+  bool is_observed = false;
   std::string quantizer;  // "" for the ops of portable programs, which belong to none
   CodeRange codes;
   bool is_affine = false;
@@ -39,10 +41,12 @@ struct LearnedRange {
   float Max(size_t channel) const;
 };
 
-// Every quantized value of a program in test mode (MakeTestProgram), in program order; biases in
-// int32, whose steps follow from those of their products, are none. The range of a weight that a
+// Every quantized value of a program in test mode (MakeTestProgram), in program order, and then the
+// other values that it observes, or whose ranges frozen ops have as attributes; biases in int32,
+// whose steps follow from those of their products, are none. The range of a weight that a
 // dynamic quantizer finds is found from the parameters, as freezing finds it. Errors: those of
-// FindQuantizationSites, FindStoredScales and MakeSiteCodes; kFailedPrecondition: there is none.
+// FindQuantizationSites, FindStoredScales, ReadRange, MakeSiteCodes and ThresholdsOf;
+// kFailedPrecondition: there is none.
 absl::StatusOr<std::vector<LearnedRange>> FindLearnedRanges(const Program& program,
                                                             const Scope& parameters,
                                                             const QuantizerTable& quantizers);

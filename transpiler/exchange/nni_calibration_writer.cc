@@ -133,7 +133,7 @@ absl::StatusOr<std::string> WriteNniCalibration(const std::vector<LearnedRange>&
   for (const ProgramLayer& layer : layers.all()) writer.Write(layer);
   writer.json().EndObject();
   for (const LearnedRange* range : kept) {
-    if (writer.HasWritten(*range)) continue;
+    if (range->is_observed || writer.HasWritten(*range)) continue;
     return absl::FailedPreconditionError(absl::StrCat(
         "\"", range->variable(), "\" is neither the ",
         form == NniForm::kFields ? "only input" : "input",

@@ -94,13 +94,25 @@ class EntryReader {
     return reader_.Strings(*node, field);
   }
 
+  // Whole names of layers. A configuration of ours would take some of their characters for a glob.
+  absl::StatusOr<Names> LayersOf(const std::string& field) const {
+    ASSIGN_OR_RETURN(Names layers, StringsOf(field));
+    for (size_t i = 0; i < layers.size(); ++i) {
+      if (layers[i].find_first_of("*?") == std::string::npos) continue;
+      return reader_.At(node_.Find(field)->items[i],
+                        absl::StrCat(field, ": \"", layers[i], "\" is no name of a layer; ", field,
+                                     " are whole names, and ", field, "_re are patterns"));
+    }
+    return layers;
+  }
+
   absl::Status Unsupported(const Node& node, absl::string_view message) const {
     return absl::UnimplementedError(reader_.At(node, message).message());
   }
 
   absl::Status ReadFits() {
-    ASSIGN_OR_RETURN(entry_.names, StringsOf("op_names"));
-    ASSIGN_OR_RETURN(entry_.excluded_names, StringsOf("exclude_op_names"));
+    ASSIGN_OR_RETURN(entry_.names, LayersOf("op_names"));
+    ASSIGN_OR_RETURN(entry_.excluded_names, LayersOf("exclude_op_names"));
     ASSIGN_OR_RETURN(entry_.patterns, PatternsOf("op_names_re"));
     ASSIGN_OR_RETURN(entry_.excluded_patterns, PatternsOf("exclude_op_names_re"));
     if (node_.Find("op_types") != nullptr) {

@@ -8,17 +8,14 @@
 #include "proto/file/text_message.h"
 #include "transpiler/exchange/glow_profile.h"
 #include "transpiler/exchange/nni_calibration.h"
+#include "transpiler/exchange/paddle_thresholds.h"
 #include "transpiler/exchange/tensorrt_cache.h"
 
 namespace fixpoint {
-namespace {
-
-constexpr size_t kLargestFile = 64 << 20;
-
-}  // namespace
 
 absl::StatusOr<RangeProfile> ParseRanges(absl::string_view text, absl::string_view name,
                                          const Program* program) {
+  if (LooksLikeProgram(text)) return ReadPaddleThresholds(text, name);
   if (LooksLikeTensorRtCache(text)) return ReadTensorRtCache(text, name);
   if (LooksLikeGlowProfile(text)) return ReadGlowProfile(text, name);
   if (absl::StartsWith(absl::StripLeadingAsciiWhitespace(text), "{")) {
@@ -34,7 +31,7 @@ absl::StatusOr<RangeProfile> ParseRanges(absl::string_view text, absl::string_vi
 }
 
 absl::StatusOr<RangeProfile> LoadRanges(const std::string& path, const Program* program) {
-  ASSIGN_OR_RETURN(const std::string text, ReadInputFile(path, kLargestFile));
+  ASSIGN_OR_RETURN(const std::string text, ReadInputFile(path, kMostTextBytes));
   return ParseRanges(text, InputName(path), program);
 }
 

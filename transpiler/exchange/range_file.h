@@ -13,7 +13,8 @@
 namespace fixpoint {
 
 // Tells the forms apart by how they begin: "{", NNI's calibration configuration; "TRT-", TensorRT's
-// cache; "---", Glow's profile; anything else is a RangeProfile as protobuf text. Errors: those of
+// cache; "---", Glow's profile; a program in any form, PaddlePaddle's; anything else is a
+// RangeProfile as protobuf text. Errors: those of
 // their readers, which begin with the file's name; kInvalidArgument: a form that names layers needs
 // a `program`, which may be null.
 absl::StatusOr<RangeProfile> ParseRanges(absl::string_view text, absl::string_view name,

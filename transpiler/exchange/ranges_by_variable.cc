@@ -19,6 +19,7 @@ absl::StatusOr<std::vector<const LearnedRange*>> RangesByVariable(
       continue;
     }
     const LearnedRange& first = *found->second;
+    if (range.is_observed) continue;  // of another value of the name, which is quantized
     if (first.scales != range.scales || first.zero_points != range.zero_points ||
         !(first.codes == range.codes)) {
       return absl::FailedPreconditionError(

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "ops/code_ops.h"
 #include "ops/op_schema.h"
 #include "proto/base/status_macros.h"
@@ -117,6 +118,12 @@ absl::StatusOr<Pipeline> ParseFreezePipeline(absl::string_view text, FrozenForm 
   return pipeline;
 }
 
+std::string FreezePipelineOf(const FreezeOptions& options) {
+  const std::string pipeline = FreezePipelineOf(options.form);
+  if (!options.pack_tables) return pipeline;
+  return absl::StrReplaceAll(pipeline, {{",quantize_weights,", ",pack_tables,quantize_weights,"}});
+}
+
 absl::StatusOr<FrozenModel> Freeze(const Program& program, const Scope& scope,
                                    const FreezeOptions& options) {
   std::optional<QuantizerTable> built_in;
@@ -127,8 +134,7 @@ absl::StatusOr<FrozenModel> Freeze(const Program& program, const Scope& scope,
   RETURN_IF_ERROR(CheckRangesAreKnown(program, scope, quantizers));
   const PassTable built_in_passes = FreezePasses();
   const PassTable& passes = options.passes != nullptr ? *options.passes : built_in_passes;
-  const std::string text =
-      options.pipeline.empty() ? FreezePipelineOf(options.form) : options.pipeline;
+  const std::string text = options.pipeline.empty() ? FreezePipelineOf(options) : options.pipeline;
   ASSIGN_OR_RETURN(const Pipeline pipeline, ParseFreezePipeline(text, options.form, passes));
   RETURN_IF_ERROR(CheckBiasesAreStored(program, pipeline));
   FreezeContext context(quantizers, &scope);

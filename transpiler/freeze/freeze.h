@@ -42,6 +42,8 @@ struct FreezeOptions {
   // feed op and none are named, its feeds are the variables that it needs and does not compute.
   std::vector<std::string> feeds;
   std::vector<std::string> fetches;
+  // Stores float tables as rows of 8-bit codes (pack_tables.cc), which no quantizer simulates.
+  bool pack_tables = false;
   // Keeps activations whose range is found anew at every run as they are, instead of refusing.
   bool allow_dynamic = false;
   // A user's own quantizers; null: the built-in ones.
@@ -51,6 +53,9 @@ struct FreezeOptions {
   std::string pipeline;
   PipelineOptions pipeline_options;
 };
+
+// The passes that the options ask for, unless they name their own.
+std::string FreezePipelineOf(const FreezeOptions& options);
 
 struct FrozenModel {
   Program program;

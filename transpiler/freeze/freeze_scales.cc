@@ -10,7 +10,14 @@
 //   quantize_linear(Scale=t, X=y, ZeroPoint=t.zero_point) -> (Y=y.quantized) {round_type=1, ...}
 //   dequantize_linear(Scale=t, X=y.quantized, ZeroPoint=t.zero_point) -> (Y=e) {...}
 //
-// Affine quantizers keep their ops, which read scale and zero point as parameters already.
+// Affine quantizers keep their ops, which read scale and zero point as parameters already, but for
+// a fused one:
+//
+//   fake_quantize_dequantize_affine(X=x, InScale=s, InZeroPoint=z) -> (Out=d)
+//
+//   fake_quantize_moving_average_min_max(X=x, InScale=s, InZeroPoint=z) -> (
+//       Out=q, OutScale=s, OutZeroPoint=z) {is_test=true}
+//   fake_dequantize_affine(X=q, Scale=s, ZeroPoint=z) -> (Out=d)
 
 #include <memory>
 #include <string>
@@ -19,11 +26,14 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "ops/code_ops.h"
+#include "ops/era.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/program.h"
 #include "proto/program/rewriter.h"
 #include "transpiler/freeze/freeze_context.h"
 #include "transpiler/freeze/linear_ops.h"
+#include "transpiler/freeze/site_codes.h"
 #include "transpiler/pipeline/captures.h"
 #include "transpiler/pipeline/parameter_writer.h"
 #include "transpiler/pipeline/uses.h"
@@ -77,13 +87,31 @@ class ScaleFreezer {
     }
     if (site.is_affine) {
       ++affine_;
-      return absl::OkStatus();
+      const bool is_split = site.fused && context_.form == FrozenForm::kPortable;
+      return is_split ? SplitAffine(site) : absl::OkStatus();
     }
     ASSIGN_OR_RETURN(const std::string name, ParameterOf(site, scale));
     const Variable& parameter = *program_.Find(program_.block(0), name);
     RETURN_IF_ERROR(rewriter_.RedirectReads(ScalesOfBiases(site), parameter));
     if (context_.form == FrozenForm::kPortable) return WritePortable(site, name);
     return KeepReading(site, parameter);
+  }
+
+  absl::Status SplitAffine(const QuantizationSite& site) {
+    // That what it reads are parameters, with a zero point that is a code.
+    RETURN_IF_ERROR(
+        FindStoredAffine(site, context_.parameters, context_.quantizers, EraOf(program_)).status());
+    const absl::string_view step = site.scale->name();
+    const absl::string_view zero_point = FindCodeArguments(*site.quantize).zero_point->name();
+    ASSIGN_OR_RETURN(const std::string codes, DeclareCodes(site));
+    rewriter_.InsertBefore(*site.quantize, InPlaceOf(*site.quantize, pass_,
+                                                     MakeQuantizeAffine(site, site.input->name(),
+                                                                        step, zero_point, codes)));
+    rewriter_.InsertBefore(*site.quantize, InPlaceOf(*site.quantize, pass_,
+                                                     MakeDequantizeAffine(codes, step, zero_point,
+                                                                          site.result->name())));
+    rewriter_.Remove(*site.quantize);
+    return absl::OkStatus();
   }
 
   // The site's ops stay, and read the parameter.

@@ -38,6 +38,34 @@ OpDesc MakeDequantizeLinear(const QuantizationSite& site, absl::string_view x,
   return MakeLinear(kDequantizeLinear, site, x, scale, zero_point, y);
 }
 
+OpDesc MakeQuantizeAffine(const QuantizationSite& site, absl::string_view x,
+                          absl::string_view scale, absl::string_view zero_point,
+                          absl::string_view out) {
+  // In test mode, it follows no range and passes on what it reads.
+  return OpBuilder("fake_quantize_moving_average_min_max")
+      .Input("InScale", scale)
+      .Input("InZeroPoint", zero_point)
+      .Input("X", x)
+      .Output("Out", out)
+      .Output("OutScale", scale)
+      .Output("OutZeroPoint", zero_point)
+      .Attr(MakeIntAttr("bit_length", site.codes.bits))
+      .Attr(MakeBoolAttr("unsigned_codes", site.codes.is_unsigned))
+      .Attr(MakeIntAttr("round_type", RoundTypeOf(site.codes.rounding)))
+      .Attr(MakeBoolAttr("is_test", true))
+      .Build();
+}
+
+OpDesc MakeDequantizeAffine(absl::string_view x, absl::string_view scale,
+                            absl::string_view zero_point, absl::string_view out) {
+  return OpBuilder("fake_dequantize_affine")
+      .Input("Scale", scale)
+      .Input("X", x)
+      .Input("ZeroPoint", zero_point)
+      .Output("Out", out)
+      .Build();
+}
+
 OpDesc MakeLegacyDequantize(const QuantizationSite& site, absl::string_view x,
                             absl::string_view scale, absl::string_view out) {
   if (site.axis < 0) {

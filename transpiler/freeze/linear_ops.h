@@ -1,5 +1,5 @@
-// The ops of frozen programs: quantize_linear and dequantize_linear of the portable form, and the
-// older dequantize ops.
+// The ops of frozen programs: quantize_linear and dequantize_linear of the portable form, those of
+// codes with a zero point, and the older dequantize ops.
 
 #ifndef FIXPOINT_TRANSPILER_FREEZE_LINEAR_OPS_H_
 #define FIXPOINT_TRANSPILER_FREEZE_LINEAR_OPS_H_
@@ -19,6 +19,13 @@ OpDesc MakeQuantizeLinear(const QuantizationSite& site, absl::string_view x,
 OpDesc MakeDequantizeLinear(const QuantizationSite& site, absl::string_view x,
                             absl::string_view scale, absl::string_view zero_point,
                             absl::string_view y);
+
+// The same of codes with one step, `scale`, and a zero point.
+OpDesc MakeQuantizeAffine(const QuantizationSite& site, absl::string_view x,
+                          absl::string_view scale, absl::string_view zero_point,
+                          absl::string_view out);
+OpDesc MakeDequantizeAffine(absl::string_view x, absl::string_view scale,
+                            absl::string_view zero_point, absl::string_view out);
 
 // The older dequantize op with one scale, or one per channel.
 OpDesc MakeLegacyDequantize(const QuantizationSite& site, absl::string_view x,

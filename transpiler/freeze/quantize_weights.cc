@@ -50,7 +50,7 @@
 namespace fixpoint {
 namespace {
 
-// The casts that a weight passes through, the last one first.
+// The casts, and products with folded factors, that a weight passes through, the last one first.
 std::vector<const Op*> CastsBefore(const Value& weight) {
   std::vector<const Op*> casts;
   const Value* at = &weight;
@@ -67,13 +67,14 @@ struct WeightSource {
   bool is_cast = false;  // to FP32, which the parameter need not be
 };
 
-// Nothing if a cast on the way has a result other than FP32.
+// Nothing if a cast on the way has a result other than FP32, or another op is on the way.
 std::optional<WeightSource> SourceOf(const Value& weight, Era era) {
   WeightSource source;
   const Value* at = &weight;
   for (const Op* cast : CastsBefore(weight)) {
     const std::optional<OpAttributes> attributes = OpAttributes::Of(cast->desc(), era);
-    if (!attributes || attributes->Int("out_dtype") != VarType::FP32) return std::nullopt;
+    if (cast->type() != "cast" || !attributes || attributes->Int("out_dtype") != VarType::FP32)
+      return std::nullopt;
     source.is_cast = true;
     at = cast->Input("X")->value();
   }
@@ -161,11 +162,11 @@ class WeightQuantizer {
                        "parameter itself, or casts to FP32 alone"));
     }
     const Variable* weight = source->parameter;
-    if (site.is_affine && (site.fused || context_.form != FrozenForm::kPortable)) {
+    if (site.is_affine && context_.form != FrozenForm::kPortable) {
       return absl::UnimplementedError(
           absl::StrCat(DescribeInFile(*site.quantize), ": quantizes the weight \"", weight->name(),
                        "\" with a zero point; want a symmetric quantizer for weights, or the "
-                       "portable form of one with an op that dequantizes"));
+                       "portable form"));
     }
     ASSIGN_OR_RETURN(
         const WeightCodesOptions options,
@@ -256,7 +257,9 @@ class WeightQuantizer {
     RETURN_IF_ERROR(CheckDims(place, *numbers.variable(), *held));
     OpDesc op;
     if (!written.zero_points.empty()) {
-      op = MakeAffineDequantize(site, written, out);
+      op = site.fused
+               ? MakeDequantizeAffine(written.codes, written.scales, written.zero_points, out)
+               : MakeOwnDequantize(site, written, out);
     } else if (context_.form == FrozenForm::kPortable) {
       std::string codes = written.codes;
       if (!FitByte(site.codes)) {
@@ -271,9 +274,9 @@ class WeightQuantizer {
     return absl::OkStatus();
   }
 
-  // The quantizer's own dequantize op.
-  OpDesc MakeAffineDequantize(const QuantizationSite& site, const Written& written,
-                              absl::string_view out) const {
+  // The dequantize op of an affine quantizer.
+  OpDesc MakeOwnDequantize(const QuantizationSite& site, const Written& written,
+                           absl::string_view out) const {
     const QuantizerRecipe& recipe =
         *context_.quantizers.FindByQuantizeOp(site.quantize->desc()).recipe;
     QuantSpec spec = site.parameters;

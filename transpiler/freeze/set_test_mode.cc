@@ -8,7 +8,8 @@
 //   fake_quantize_range_abs_max(InScale=s, X=x) -> (Out=q, OutScale=s) {is_test=true}
 //
 // Everything that a schedule starts at some step counts as started: quantized values are read, and
-// no op reads the step.
+// no op reads the step. A batch norm that is folded into a weight adds a bias
+// (folded_batch_norm.h). What training dithers is read as it is.
 //
 // A quantizer that finds its range anew from each tensor has no test mode: its is_test would read
 // the range of the last training step, which the last update of the weights made stale.
@@ -24,14 +25,18 @@
 #include "proto/program/attributes.h"
 #include "proto/program/program.h"
 #include "proto/program/rewriter.h"
+#include "transpiler/freeze/folded_batch_norm.h"
 #include "transpiler/freeze/test_mode.h"
 #include "transpiler/pipeline/pass.h"
 #include "transpiler/pipeline/uses.h"
+#include "transpiler/plan/folded_weights.h"
 #include "transpiler/plan/schedule.h"
 #include "transpiler/sites/quantization_sites.h"
 
 namespace fixpoint {
 namespace {
+
+constexpr char kDither[] = "dither";
 
 class TestModeSetter {
  public:
@@ -39,12 +44,16 @@ class TestModeSetter {
       : program_(*program),
         era_(EraOf(*program)),
         quantizers_(context.quantizers),
+        pass_(pass),
         rewriter_(program, pass) {}
 
   absl::Status SetAll() {
     for (const Op& op : program_.ops()) {
-      if (op.type() == kSelectFromStep) {
+      if (op.type() == kSelectFromStep || op.type() == kDither) {
         RETURN_IF_ERROR(ReadSelected(op));
+      } else if (op.type() == kFoldedBatchNorm) {
+        NoteCounters(op.Inputs(kStepSlot));
+        RETURN_IF_ERROR(PutInTestMode(op, pass_, &program_));
       } else {
         Set(op);
       }
@@ -68,9 +77,9 @@ class TestModeSetter {
     }
   }
 
-  // Makes readers of a value that is quantized from some step on read the quantized value. Error
-  // (kFailedPrecondition): at a reader, the quantized variable's name means another variable, or
-  // one that is written more than once.
+  // Makes readers of a value that is quantized from some step on read the quantized value, and
+  // those of a dithered value the value. Error (kFailedPrecondition): at a reader, the quantized
+  // variable's name means another variable, or one that is written more than once.
   absl::Status ReadSelected(const Op& select) {
     const Argument* selected = select.Input("X");
     const Argument* out = select.Output("Out");
@@ -160,6 +169,7 @@ class TestModeSetter {
   Program& program_;
   const Era era_;
   const QuantizerTable& quantizers_;
+  const absl::string_view pass_;
   Rewriter rewriter_;
   std::vector<const Variable*> counters_;
   absl::flat_hash_set<const Variable*> seen_;

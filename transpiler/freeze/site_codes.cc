@@ -25,10 +25,11 @@ absl::StatusOr<std::vector<float>> StoredScales(const QuantizationSite& site,
   return std::vector<float>{stored.value};
 }
 
-// The step and the zero point that training stored.
-absl::StatusOr<AffineParams> StoredParams(const QuantizationSite& site,
-                                          const EditedParameters& trained,
-                                          const QuantizerTable& quantizers, Era era) {
+}  // namespace
+
+absl::StatusOr<AffineParams> FindStoredAffine(const QuantizationSite& site,
+                                              const EditedParameters& trained,
+                                              const QuantizerTable& quantizers, Era era) {
   ASSIGN_OR_RETURN(const StoredScale step, FindStoredScale(*site.scale, trained, quantizers));
   const std::optional<CodeOp> read = ReadCodeOp(*site.quantize, era);
   const Argument* const argument = read ? read->zero_point : nullptr;
@@ -54,8 +55,6 @@ absl::StatusOr<AffineParams> StoredParams(const QuantizationSite& site,
   return AffineParams{step.value, zero_point};
 }
 
-}  // namespace
-
 absl::StatusOr<WeightCodesOptions> CodesOptionsOf(const QuantizationSite& site,
                                                   const EditedParameters& trained,
                                                   const QuantizerTable& quantizers, Era era) {
@@ -63,7 +62,7 @@ absl::StatusOr<WeightCodesOptions> CodesOptionsOf(const QuantizationSite& site,
   options.codes = site.codes;
   options.axis = site.axis;
   if (site.is_affine && !site.is_dynamic) {
-    ASSIGN_OR_RETURN(options.affine, StoredParams(site, trained, quantizers, era));
+    ASSIGN_OR_RETURN(options.affine, FindStoredAffine(site, trained, quantizers, era));
   } else if (!site.is_dynamic) {
     ASSIGN_OR_RETURN(options.scales, StoredScales(site, trained, quantizers));
   } else if (site.quantizer != nullptr) {

@@ -1,9 +1,10 @@
-// The codes of a weight by the site that quantizes it.
+// The codes of a weight by the site that quantizes it, and what training stored for them.
 
 #ifndef FIXPOINT_TRANSPILER_FREEZE_SITE_CODES_H_
 #define FIXPOINT_TRANSPILER_FREEZE_SITE_CODES_H_
 
 #include "absl/status/statusor.h"
+#include "ops/affine_codes.h"
 #include "ops/era.h"
 #include "ops/quantizer_table.h"
 #include "runtime/scope.h"
@@ -14,10 +15,16 @@
 
 namespace fixpoint {
 
+// The step and the zero point that training stored for an affine site. Errors: those of
+// FindStoredScale; kInvalidArgument: there is no zero point, or it is no code, or the step between
+// two codes is no number above 0.
+absl::StatusOr<AffineParams> FindStoredAffine(const QuantizationSite& site,
+                                              const EditedParameters& trained,
+                                              const QuantizerTable& quantizers, Era era);
+
 // How the codes of a weight are made: with what training stored for the site, or, if that is
 // dynamic, as its quantizer finds it from the weight. The site outlives the result. Errors: those
-// of FindStoredScales; kInvalidArgument: there is no zero point, or it is no code, or the step
-// between two codes is no number above 0.
+// of FindStoredScales and FindStoredAffine.
 absl::StatusOr<WeightCodesOptions> CodesOptionsOf(const QuantizationSite& site,
                                                   const EditedParameters& trained,
                                                   const QuantizerTable& quantizers, Era era);

@@ -20,12 +20,11 @@
 #include "proto/program/attributes.h"
 #include "proto/program/program.h"
 #include "proto/program/rewriter.h"
+#include "proto/program/role_variables.h"
 #include "transpiler/pipeline/pass.h"
 
 namespace fixpoint {
 namespace {
-
-constexpr char kRoleVarAttr[] = "op_role_var";
 
 bool IsTraining(const Op& op) { return !IsForwardRole(op.role()); }
 

@@ -93,7 +93,8 @@ absl::StatusOr<LoweredModel> Lower(const Program& program, const Scope& scope,
   ASSIGN_OR_RETURN(
       const Pipeline pipeline,
       ParseLowerPipeline(options.pipeline.empty() ? kLowerPipeline : options.pipeline, passes));
-  const QuantizerTable quantizers;
+  const QuantizerTable built_in;
+  const QuantizerTable& quantizers = options.quantizers == nullptr ? built_in : *options.quantizers;
   LowerContext context(quantizers, scope);
   LoweredModel model{program.Clone(), Scope(), {}, {}};
   model.program.ClearEditLog();

@@ -17,12 +17,16 @@
 
 namespace fixpoint {
 
+class QuantizerTable;
+
 inline constexpr char kLowerPipeline[] = "lower_to_integers,remove_dead_variables";
 
 // The pipeline of a lowering. Errors (kInvalidArgument): those of Pipeline::Parse.
 absl::StatusOr<Pipeline> ParseLowerPipeline(absl::string_view text, const PassTable& passes);
 
 struct LowerOptions {
+  // A user's own quantizers; null: the built-in ones.
+  const QuantizerTable* quantizers = nullptr;
   // The passes and the pipeline; null and empty: the built-in passes, and kLowerPipeline of them.
   const PassTable* passes = nullptr;
   std::string pipeline;

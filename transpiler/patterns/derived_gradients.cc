@@ -16,13 +16,13 @@
 #include "proto/program/attributes.h"
 #include "proto/program/op_builder.h"
 #include "proto/program/program.h"
+#include "proto/program/role_variables.h"
 #include "proto/program/slots.h"
 
 namespace fixpoint {
 namespace {
 
 constexpr char kLossName[] = "pattern.loss";
-constexpr char kRoleVariables[] = "op_role_var";
 
 std::string GradientOf(const std::string& name) { return absl::StrCat(name, kGradientSuffix); }
 
@@ -215,13 +215,13 @@ class Derivation {
     }
     // 1.x writes it only where it says something.
     if (!pairs.empty() || EraOf(program_) == Era::kPaddle2) {
-      SetAttr(MakeStringsAttr(kRoleVariables, pairs), op);
+      SetAttr(MakeStringsAttr(kRoleVarAttr, pairs), op);
       return;
     }
     auto& attrs = *op->mutable_attrs();
     attrs.erase(
         std::remove_if(attrs.begin(), attrs.end(),
-                       [](const OpDesc::Attr& attr) { return attr.name() == kRoleVariables; }),
+                       [](const OpDesc::Attr& attr) { return attr.name() == kRoleVarAttr; }),
         attrs.end());
   }
 

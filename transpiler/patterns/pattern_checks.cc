@@ -12,8 +12,7 @@
 #include "ops/forward_ops.h"
 #include "ops/infer.h"
 #include "ops/op_schema.h"
-#include "ops/op_traits.h"
-#include "proto/base/nearest_name.h"
+#include "ops/written_op.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/op_builder.h"
 #include "proto/program/program.h"
@@ -29,13 +28,6 @@ namespace {
 // up.
 constexpr Era kAnyEra = Era::kPaddle2;
 constexpr int64_t kAnyVersion = 2006002;
-
-template <typename Entries>
-std::vector<std::string> NamesOf(const Entries& entries) {
-  std::vector<std::string> names;
-  for (const auto& entry : entries) names.push_back(entry.name);
-  return names;
-}
 
 const SlotSchema* FindSlotSchema(const OpSchema& schema, bool is_output, absl::string_view name) {
   return is_output ? schema.FindOutput(name, kAnyEra) : schema.FindInput(name, kAnyEra);
@@ -53,23 +45,21 @@ class OpCheck {
       : op_(op), is_after_(is_after), place_(place) {}
 
   absl::Status Check() const {
-    const OpSchema* const schema = FindOpSchema(op_.type);
-    if (schema == nullptr) {
-      std::vector<std::string> types;
-      for (const OpSchema* known : AllOpSchemas()) types.push_back(known->type());
-      return Error("there is no op ", op_.type, DidYouMean(op_.type, types));
-    }
+    WrittenOp written{op_.type, {}, {}, {}};
+    for (const PatternSlot& slot : op_.inputs) written.inputs.push_back(slot.name);
+    for (const PatternSlot& slot : op_.outputs) written.outputs.push_back(slot.name);
+    for (const PatternAttribute& attr : op_.attributes) written.attributes.push_back(attr.name);
+    const absl::Status names = CheckNames(written, kAnyEra);
+    if (!names.ok()) return Error(names.message());
+    const OpSchema& schema = *FindOpSchema(op_.type);
     if (!ForwardTypeOf(op_.type).empty()) {
       return Error(op_.type,
                    " is a gradient op; want ops of the forward part, whose gradients are "
                    "derived");
     }
-    if (!schema->traits().captures.empty()) {
-      return Error(op_.type, " runs a block; want ops that do not");
-    }
-    for (const bool is_output : {false, true}) RETURN_IF_ERROR(CheckSlots(*schema, is_output));
+    for (const bool is_output : {false, true}) RETURN_IF_ERROR(CheckSlots(schema, is_output));
     for (const PatternAttribute& attribute : op_.attributes) {
-      RETURN_IF_ERROR(CheckAttribute(*schema, attribute));
+      RETURN_IF_ERROR(CheckAttribute(schema, attribute));
     }
     return absl::OkStatus();
   }
@@ -98,12 +88,7 @@ class OpCheck {
     const std::vector<PatternSlot>& given = is_output ? op_.outputs : op_.inputs;
     const char* const kind = is_output ? "output" : "input";
     for (const PatternSlot& slot : given) {
-      const SlotSchema* const known = FindSlotSchema(schema, is_output, slot.name);
-      if (known == nullptr) {
-        return Error(op_.type, " has no ", kind, " ", slot.name,
-                     OfferNames(slot.name, NamesOf(slots)));
-      }
-      if (!known->list && slot.values.size() > 1) {
+      if (!FindSlotSchema(schema, is_output, slot.name)->list && slot.values.size() > 1) {
         return Error(kind, " ", slot.name, " of ", op_.type, " has ", slot.values.size(),
                      " arguments; want one");
       }
@@ -122,10 +107,6 @@ class OpCheck {
 
   absl::Status CheckAttribute(const OpSchema& schema, const PatternAttribute& attribute) const {
     const AttrSchema* const known = schema.FindAttr(attribute.name, kAnyEra);
-    if (known == nullptr) {
-      return Error(op_.type, " has no attribute ", attribute.name,
-                   OfferNames(attribute.name, NamesOf(schema.attrs())));
-    }
     if (known->type == AttrType::BLOCK || known->type == AttrType::BLOCKS) {
       return Error("attribute ", attribute.name, " names a block; want ops that run none");
     }

@@ -24,9 +24,6 @@ constexpr BuiltIn kBuiltIn[] = {
 #include "transpiler/patterns/builtin_patterns.inc"
 };
 
-// Patterns are written by hand.
-constexpr size_t kMostBytes = 1 << 20;
-
 }  // namespace
 
 absl::StatusOr<std::vector<Pattern>> ParsePatterns(absl::string_view text,
@@ -60,7 +57,7 @@ std::vector<std::string> BuiltInPatternFiles() {
 
 absl::StatusOr<std::vector<Pattern>> LoadPatterns(const std::string& name_or_path) {
   if (IsPatternFile(name_or_path)) {
-    ASSIGN_OR_RETURN(const std::string text, ReadInputFile(name_or_path, kMostBytes));
+    ASSIGN_OR_RETURN(const std::string text, ReadInputFile(name_or_path, kMostPageBytes));
     return ParsePatterns(text, InputName(name_or_path));
   }
   for (const BuiltIn& file : kBuiltIn) {

@@ -24,8 +24,9 @@ class PatternPass final : public Pass {
 
   absl::Status Run(Program& program, PassContext& context) const override {
     auto* const rewrite = dynamic_cast<RewriteContext*>(&context);
-    ASSIGN_OR_RETURN(RewriteReport report,
-                     ApplyPatterns(patterns_, rewrite != nullptr && rewrite->explain, &program));
+    ApplyOptions options;
+    options.explain = rewrite != nullptr && rewrite->explain;
+    ASSIGN_OR_RETURN(RewriteReport report, ApplyPatterns(patterns_, options, &program));
     if (rewrite == nullptr) {
       context.notes.push_back(
           absl::StrCat(name_, ": replaced ", report.replaced.size(), " matches"));

@@ -4,6 +4,8 @@
 #define FIXPOINT_TRANSPILER_PATTERNS_PATTERN_PASS_H_
 
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -25,6 +27,8 @@ class RewriteContext : public PassContext {
       : PassContext(quantizers), explain(explain) {}
 
   const bool explain;  // whether near matches are wanted
+  // The composite op types that raise_composites gives back; nothing: all of them.
+  std::optional<std::vector<std::string>> raised_types;
   RewriteReport report;
 };
 

@@ -31,8 +31,8 @@ class Reader {
   }
 
   absl::StatusOr<Pattern> Read() {
-    ASSIGN_OR_RETURN(const ProgramPart before, Part("before"));
-    ASSIGN_OR_RETURN(const ProgramPart after, Part("after"));
+    ASSIGN_OR_RETURN(const ProgramPart before, Part("before", kMostOpsBefore));
+    ASSIGN_OR_RETURN(const ProgramPart after, Part("after", kMostOpsAfter));
     RETURN_IF_ERROR(ReadOps(before, /*is_after=*/false));
     RETURN_IF_ERROR(ReadDeclarations(before));
     if (after.block.vars_size() > 0) {
@@ -56,16 +56,16 @@ class Reader {
     return absl::InvalidArgumentError(absl::StrCat(Place(line), message));
   }
 
-  absl::StatusOr<ProgramPart> Part(const char* name) const {
+  absl::StatusOr<ProgramPart> Part(const char* name, int most_ops) const {
     const TextSection* const section = item_.Find(name);
     if (section == nullptr) {
       return Error(item_.line, absl::StrCat("no section ", name, "; want before: and after:"));
     }
     ASSIGN_OR_RETURN(ProgramPart part, ParseProgramPart(section->text, file_, section->first_line));
     const int ops = part.block.ops_size();
-    if (ops == 0 || ops > kMostPatternOps) {
+    if (ops == 0 || ops > most_ops) {
       return Error(section->first_line - 1,
-                   absl::StrCat(name, " has ", ops, " ops; want 1 to ", kMostPatternOps));
+                   absl::StrCat(name, " has ", ops, " ops; want 1 to ", most_ops));
     }
     return part;
   }

@@ -11,8 +11,10 @@
 
 namespace fixpoint {
 
-// More ops than a pattern written by hand has.
-inline constexpr int kMostPatternOps = 64;
+// More ops than a pattern written by hand looks for, and more than it writes: one for each step of
+// a sequence may be written by a program.
+inline constexpr int kMostOpsBefore = 64;
+inline constexpr int kMostOpsAfter = 4096;
 
 // Error (kInvalidArgument) with file and line: the text is no pattern; an op, slot or attribute
 // does not exist or is of another form (pattern_checks.h); a name is written twice, read before it

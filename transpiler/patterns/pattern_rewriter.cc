@@ -53,7 +53,7 @@ class Round {
  public:
   // `most_ops`: how many ops the program may have.
   Round(absl::Span<const Pattern* const> patterns, Program* program, int64_t most_ops,
-        RewriteReport* report, bool explain)
+        RewriteReport* report, const ApplyOptions& options)
       : program_(*program),
         most_ops_(most_ops),
         era_(EraOf(*program)),
@@ -61,7 +61,7 @@ class Round {
         links_(*program, TypesOf(patterns)),
         named_(NamesInAllAttributes(*program)),
         report_(*report),
-        explain_(explain) {
+        options_(options) {
     for (const Pattern* pattern : patterns) by_root_.try_emplace(pattern->root().type);
     for (const Op& op : program->ops()) {
       Note(op);
@@ -76,8 +76,8 @@ class Round {
       for (size_t i = 0; i < ops.size(); ++i) {
         if (!ops[i]->removed()) RETURN_IF_ERROR(TryAt(*ops[i], *pattern));
         if (op_count_ > most_ops_) {
-          return GoesOn(applied_, absl::StrCat("after the program has grown to ", kMostGrowth,
-                                               " times its size"));
+          return GoesOn(applied_, absl::StrCat("after the program has grown to ",
+                                               options_.most_growth, " times its size"));
         }
       }
     }
@@ -96,7 +96,7 @@ class Round {
   absl::Status TryAt(const Op& root, const Pattern& pattern) {
     PartialMatch partial;
     const std::optional<Match> match =
-        PatternMatcher(pattern, era_).MatchAt(root, explain_ ? &partial : nullptr);
+        PatternMatcher(pattern, era_).MatchAt(root, options_.explain ? &partial : nullptr);
     const int ops = static_cast<int>(pattern.before.size());
     if (!match) {
       if (partial.ops > 1 || (partial.ops > 0 && partial.ops == ops - 1)) {
@@ -108,7 +108,7 @@ class Round {
     if (links_.has_gradients() && HasInserted(*match)) return absl::OkStatus();
     std::optional<Obstacle> obstacle;
     RETURN_IF_ERROR(Replace(root, *match, &obstacle));
-    if (obstacle && explain_) NoteNear(root, pattern, ops, *obstacle);
+    if (obstacle && options_.explain) NoteNear(root, pattern, ops, *obstacle);
     return absl::OkStatus();
   }
 
@@ -130,11 +130,11 @@ class Round {
 
   // Replaces the match, or says what hinders it; then nothing is changed.
   absl::Status Replace(const Op& root, const Match& match, std::optional<Obstacle>* obstacle) {
-    auto replaced = FindReplacedGradients(match, links_, era_);
+    auto replaced = FindReplacedGradients(program_, match, links_, era_);
     if ((*obstacle = TakeObstacle(&replaced))) return absl::OkStatus();
     const auto& gradients = std::get<ReplacedGradients>(replaced);
     if ((*obstacle = FindObstacle(match, gradients, named_))) return absl::OkStatus();
-    Rewriter rewriter(&program_, match.pattern->name);
+    Rewriter rewriter(&program_, options_.author.empty() ? match.pattern->name : options_.author);
     auto made = MakeReplacement(match, program_, era_, &rewriter);
     if ((*obstacle = TakeObstacle(&made))) return absl::OkStatus();
     const auto& replacement = std::get<Replacement>(made);
@@ -143,6 +143,10 @@ class Round {
       auto outcome = DeriveGradients(match, replacement, gradients, program_, &rewriter);
       if ((*obstacle = TakeObstacle(&outcome))) return absl::OkStatus();
       derived = std::get<DerivedGradients>(std::move(outcome));
+    }
+    if (options_.before_writing) {
+      *obstacle = options_.before_writing({match, gradients, replacement, derived});
+      if (*obstacle) return absl::OkStatus();
     }
     report_.replaced.push_back(
         {match.pattern->name, DescribeInFile(root), FirstResult(match),
@@ -200,6 +204,7 @@ class Round {
       rewriter.Remove(*op);
     }
     for (const Variable* variable : written) {
+      if (options_.keep_variables) break;
       if (!variable->removed() && !variable->is_used() && variable->desc() != nullptr &&
           !variable->persistable() && !named_.contains(variable->name())) {
         rewriter.Remove(*variable);
@@ -227,7 +232,7 @@ class Round {
   const GradientLinks links_;
   const absl::flat_hash_set<std::string> named_;
   RewriteReport& report_;
-  const bool explain_;
+  const ApplyOptions& options_;
   // The ops at which a pattern may end, by type; first those in program order.
   absl::flat_hash_map<std::string, std::vector<const Op*>> by_root_;
   absl::flat_hash_set<const Op*> inserted_;
@@ -236,13 +241,13 @@ class Round {
 
 }  // namespace
 
-absl::StatusOr<RewriteReport> ApplyPatterns(absl::Span<const Pattern* const> patterns, bool explain,
-                                            Program* program) {
+absl::StatusOr<RewriteReport> ApplyPatterns(absl::Span<const Pattern* const> patterns,
+                                            const ApplyOptions& options, Program* program) {
   RewriteReport report;
-  const int64_t most_ops = static_cast<int64_t>(CountOps(*program)) * kMostGrowth;
+  const int64_t most_ops = CountOps(*program) * options.most_growth;
   for (int round = 0; round < kMostRewriteRounds; ++round) {
     report.near_matches.clear();
-    Round one(patterns, program, most_ops, &report, explain);
+    Round one(patterns, program, most_ops, &report, options);
     RETURN_IF_ERROR(one.Run());
     if (one.applied().empty()) return report;
     if (round + 1 == kMostRewriteRounds) {

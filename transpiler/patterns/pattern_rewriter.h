@@ -3,13 +3,20 @@
 #ifndef FIXPOINT_TRANSPILER_PATTERNS_PATTERN_REWRITER_H_
 #define FIXPOINT_TRANSPILER_PATTERNS_PATTERN_REWRITER_H_
 
+#include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "proto/program/program_fwd.h"
+#include "transpiler/patterns/derived_gradients.h"
 #include "transpiler/patterns/pattern.h"
+#include "transpiler/patterns/pattern_matcher.h"
+#include "transpiler/patterns/replaced_gradients.h"
+#include "transpiler/patterns/replacement.h"
 
 namespace fixpoint {
 
@@ -39,18 +46,40 @@ struct RewriteReport {
   std::vector<NearMatch> near_matches;
 };
 
+// What stands in place of what, as it is about to be written.
+struct WrittenMatch {
+  const Match& match;
+  const ReplacedGradients& gradients;
+  const Replacement& replacement;
+  const DerivedGradients& derived;
+};
+
 // How often all ops are gone through, and to how many times its size a program may grow: patterns
 // that make what others of them match go on for ever.
 inline constexpr int kMostRewriteRounds = 32;
 inline constexpr int kMostGrowth = 100;
 
+struct ApplyOptions {
+  // Whether near matches are reported.
+  bool explain = false;
+  // Whether the results of replaced ops stay declared where nothing uses them any more.
+  bool keep_variables = false;
+  // To how many times its size the program may grow.
+  int64_t most_growth = kMostGrowth;
+  // The author of the edits; "": each pattern, by its name.
+  std::string author;
+  // Called for each match before it is replaced, which what it returns hinders.
+  std::function<std::optional<Obstacle>(const WrittenMatch&)> before_writing;
+};
+
 // Replaces what the patterns match, in all blocks, together with gradient ops: in rounds, in each
 // of which every pattern in turn is applied wherever it matches. Edits bear the names of the
-// patterns. A round is linear in the program, in the patterns that end in the type of an op, and in
-// the readers of what matches. Error (kFailedPrecondition), with edits left to the caller to undo:
-// something still matches after kMostRewriteRounds, or the program has grown too much.
-absl::StatusOr<RewriteReport> ApplyPatterns(absl::Span<const Pattern* const> patterns, bool explain,
-                                            Program* program);
+// patterns, or that of the author. A round is linear in the program, in the patterns that end in
+// the type of an op, and in the readers of what matches. Error (kFailedPrecondition), with edits
+// left to the caller to undo: something still matches after kMostRewriteRounds, or the program has
+// grown too much.
+absl::StatusOr<RewriteReport> ApplyPatterns(absl::Span<const Pattern* const> patterns,
+                                            const ApplyOptions& options, Program* program);
 
 }  // namespace fixpoint
 

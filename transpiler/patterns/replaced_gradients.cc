@@ -19,8 +19,8 @@ bool IsWrittenOnce(const Value& value) {
 
 class Finder {
  public:
-  Finder(const Match& match, const GradientLinks& links, Era era)
-      : match_(match), links_(links), era_(era) {}
+  Finder(const Program& program, const Match& match, const GradientLinks& links, Era era)
+      : program_(program), match_(match), links_(links), era_(era) {}
 
   std::variant<ReplacedGradients, Obstacle> Find() {
     const bool found = TakeGradientOps() && (pairs_.empty() || TakeGradients());
@@ -47,7 +47,7 @@ class Finder {
         return Fail(*op, absl::StrCat(DescribeInFile(*uncertain),
                                       " may belong to its gradient, or to that of another op"));
       }
-      for (const Op* gradient : links_.GradientsOf(*op)) {
+      for (const Op* gradient : GradientsOf(*op)) {
         const GradientSchema* const schema =
             FindGradientSchema(*FindOpSchema(op->type()), gradient->type(), era_);
         if (schema == nullptr || &gradient->block() != &op->block()) {
@@ -59,6 +59,52 @@ class Finder {
       }
     }
     return true;
+  }
+
+  std::vector<const Op*> GradientsOf(const Op& op) const {
+    const absl::Span<const Op* const> linked = links_.GradientsOf(op);
+    std::vector<const Op*> gradients(linked.begin(), linked.end());
+    if (gradients.empty()) gradients = UnlinkedGradientsOf(op);
+    return gradients;
+  }
+
+  // Gradient ops that repeat nothing of the forward op: that of a scale is a scale. They are known
+  // by the gradients that they read and write, which have the names of a result and of an input.
+  std::vector<const Op*> UnlinkedGradientsOf(const Op& op) const {
+    std::vector<const Op*> gradients;
+    const OpSchema& schema = *FindOpSchema(op.type());
+    for (const GradientSchema& form : schema.gradients()) {
+      for (const GradientSchema::Slot& slot : form.inputs) {
+        if (!slot.is_gradient) continue;
+        for (const Argument* result : op.Outputs(slot.source)) {
+          if (result->value() == nullptr || !IsWrittenOnce(*result->value())) continue;
+          const Variable* const gradient =
+              program_.Find(op.block(), absl::StrCat(result->name(), kGradientSuffix));
+          if (gradient == nullptr) continue;
+          for (const Argument* argument : gradient->arguments()) {
+            const Op& reader = argument->op();
+            if (!argument->is_output() && argument->slot_name() == slot.name &&
+                reader.type() == form.type && (reader.role() & kBackward) != 0 &&
+                WritesGradientsOf(op, form, reader)) {
+              gradients.push_back(&reader);
+            }
+          }
+        }
+      }
+    }
+    return gradients;
+  }
+
+  static bool WritesGradientsOf(const Op& op, const GradientSchema& form, const Op& gradient) {
+    for (const GradientSchema::Slot& slot : form.outputs) {
+      const auto written = gradient.Outputs(slot.name);
+      const auto inputs = op.Inputs(slot.source);
+      if (written.size() != inputs.size()) return false;
+      for (size_t i = 0; i < written.size(); ++i) {
+        if (WithoutGradientSuffix(written[i]->name()) != inputs[i]->name()) return false;
+      }
+    }
+    return !form.outputs.empty();
   }
 
   bool TakeGradients() {
@@ -175,7 +221,7 @@ class Finder {
           })) {
         continue;
       }
-      if (links_.GradientsOf(*op).empty()) {
+      if (GradientsOf(*op).empty()) {
         const OpSchema& schema = *FindOpSchema(op->type());
         if (schema.gradient_known() && schema.MakeGradient(op->desc(), era_).empty()) continue;
         return Fail(*op, "it has no gradient op, and others of the match have");
@@ -224,6 +270,7 @@ class Finder {
     return true;
   }
 
+  const Program& program_;
   const Match& match_;
   const GradientLinks& links_;
   const Era era_;
@@ -237,10 +284,11 @@ class Finder {
 
 }  // namespace
 
-std::variant<ReplacedGradients, Obstacle> FindReplacedGradients(const Match& match,
+std::variant<ReplacedGradients, Obstacle> FindReplacedGradients(const Program& program,
+                                                                const Match& match,
                                                                 const GradientLinks& links,
                                                                 Era era) {
-  return Finder(match, links, era).Find();
+  return Finder(program, match, links, era).Find();
 }
 
 }  // namespace fixpoint

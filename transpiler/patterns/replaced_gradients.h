@@ -34,7 +34,8 @@ struct ReplacedGradients {
 // Errors are an Obstacle: a gradient op is not certainly that of a matched op; matched ops that
 // gradients should pass have none; a gradient between them is read elsewhere; contributions are
 // not added by one sum. Linear in the match and the readers of its gradients.
-std::variant<ReplacedGradients, Obstacle> FindReplacedGradients(const Match& match,
+std::variant<ReplacedGradients, Obstacle> FindReplacedGradients(const Program& program,
+                                                                const Match& match,
                                                                 const GradientLinks& links,
                                                                 Era era);
 

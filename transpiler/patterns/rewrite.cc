@@ -23,10 +23,13 @@ absl::StatusOr<PassTable> RewritePasses(absl::Span<const Pattern> patterns) {
 
 absl::StatusOr<RewriteReport> Rewrite(Program* program, absl::Span<const Pattern> patterns,
                                       const RewriteOptions& options) {
-  ASSIGN_OR_RETURN(const PassTable passes, RewritePasses(patterns));
+  ASSIGN_OR_RETURN(const PassTable built_in_passes, RewritePasses(patterns));
+  const PassTable& passes = options.passes == nullptr ? built_in_passes : *options.passes;
   ASSIGN_OR_RETURN(const Pipeline pipeline, Pipeline::Parse(options.pipeline, passes));
-  const QuantizerTable quantizers;
+  const QuantizerTable built_in;
+  const QuantizerTable& quantizers = options.quantizers == nullptr ? built_in : *options.quantizers;
   RewriteContext context(quantizers, options.explain);
+  context.raised_types = options.raised_types;
   const bool was_quantized = IsMarked(*program);
   RETURN_IF_ERROR(pipeline.Run(*program, context, options.pipeline_options));
   if (program->edited()) StoreEditLog(program).set_prepares(!was_quantized);

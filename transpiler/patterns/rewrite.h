@@ -3,7 +3,9 @@
 #ifndef FIXPOINT_TRANSPILER_PATTERNS_REWRITE_H_
 #define FIXPOINT_TRANSPILER_PATTERNS_REWRITE_H_
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -17,10 +19,16 @@
 namespace fixpoint {
 
 struct RewriteOptions {
-  // The passes to run: names of patterns, kApplyPatterns, and passes of transpiler/cleanup.
+  // A user's own quantizers; null: the built-in ones.
+  const QuantizerTable* quantizers = nullptr;
+  // The same for passes, with those of the patterns; null: those of RewritePasses.
+  const PassTable* passes = nullptr;
+  // The passes to run: names of patterns, kApplyPatterns, and other passes of the table.
   std::string pipeline = kApplyPatterns;
   // Whether near matches are reported.
   bool explain = false;
+  // The composite op types that raise_composites gives back; nothing: all of them.
+  std::optional<std::vector<std::string>> raised_types;
   PipelineOptions pipeline_options;
 };
 

@@ -1,7 +1,11 @@
 #include "transpiler/pipeline/marks.h"
 
+#include <utility>
+#include <vector>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "proto/program/attributes.h"
 #include "proto/program/program.h"
 #include "proto/text/attribute_text.h"
 
@@ -21,6 +25,13 @@ std::string AttributeMark(const Op& op, absl::string_view name) {
   std::string mark = absl::StrCat(name, "=");
   AppendAttrValue(*attr, &mark);
   return mark;
+}
+
+void AddMark(const Op& op, std::string mark, Rewriter* rewriter) {
+  std::vector<std::string> marks =
+      StringsAttr(op.desc(), kRewiredAttr).value_or(std::vector<std::string>());
+  marks.push_back(std::move(mark));
+  rewriter->SetAttr(op, MakeStringsAttr(kRewiredAttr, marks));
 }
 
 std::optional<OpDesc::Attr> AttributeOfMark(absl::string_view name, absl::string_view value) {

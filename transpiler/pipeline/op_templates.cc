@@ -39,6 +39,8 @@ absl::StatusOr<OpBuilder> OpTemplates::Fill(OpDesc op) {
             rewriter_.AddTensor(block_, rewriter_.FreshName(absl::StrCat(prefix_, ".", name)),
                                 dtype, dims));
         known->second = variable->name();
+      } else {
+        RETURN_IF_ERROR(CheckWrites(op, inferred[output - 1], known->second));
       }
       name = known->second;
     }
@@ -46,6 +48,18 @@ absl::StatusOr<OpBuilder> OpTemplates::Fill(OpDesc op) {
   OpBuilder builder = rewriter_.New(op.type());
   builder.op() = std::move(op);
   return builder;
+}
+
+absl::Status OpTemplates::CheckWrites(const OpDesc& op, const InferredOutput& inferred,
+                                      const std::string& name) const {
+  const Variable* const variable = program_.Find(block_, name);
+  const TensorInfo declared = TensorInfoOf(variable == nullptr ? nullptr : variable->desc());
+  if (!declared.has_dims() || !inferred.dims || MayBeEqual(declared.dims, *inferred.dims)) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("the ", op.type(), " that quantizes \"", prefix_, "\" writes \"", name,
+                   "\", which is ", DimsText(declared.dims), ", as ", DimsText(*inferred.dims)));
 }
 
 }  // namespace fixpoint

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "ops/era.h"
+#include "ops/infer.h"
 #include "proto/program/op_builder.h"
 #include "proto/program/program_fwd.h"
 #include "proto/program/rewriter.h"
@@ -36,10 +37,14 @@ class OpTemplates {
   }
   // The op with variables for its names, ready to be inserted. REQUIRES: the ops before it are
   // inserted. Error (kInvalidArgument): it reads a name that is not bound and that none before it
-  // wrote, or its inputs contradict each other.
+  // wrote; its inputs contradict each other, or its outputs what is declared.
   absl::StatusOr<OpBuilder> Fill(OpDesc op);
 
  private:
+  // Error (kInvalidArgument): the variable is declared otherwise.
+  absl::Status CheckWrites(const OpDesc& op, const InferredOutput& inferred,
+                           const std::string& name) const;
+
   const Program& program_;
   Rewriter& rewriter_;
   const Block& block_;

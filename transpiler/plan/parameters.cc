@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "proto/program/op.h"
+#include "transpiler/plan/folded_weights.h"
 
 namespace fixpoint {
 namespace {
@@ -26,20 +27,22 @@ bool Parameters::IsParameter(const Variable& variable) {
 }
 
 bool Parameters::IsWeight(const Value& value) {
-  std::vector<const Value*> casts;
+  std::vector<const Value*> made;
   bool is_weight = false;
   for (const Value* at = &value; at != nullptr;) {
     if (at->origin() == Value::Origin::kEntry) is_weight = IsParameter(at->variable());
-    if (at->origin() != Value::Origin::kWrite || at->op()->type() != "cast") break;
-    if (const auto known = casts_.find(at); known != casts_.end()) {
+    if (at->origin() != Value::Origin::kWrite) break;
+    const Op& op = *at->op();
+    if (op.type() != "cast" && !FoldsFactors(op)) break;
+    if (const auto known = made_.find(at); known != made_.end()) {
       is_weight = known->second;
       break;
     }
-    casts.push_back(at);
-    const Argument* source = at->op()->Input("X");
+    made.push_back(at);
+    const Argument* source = op.Input("X");
     at = source == nullptr ? nullptr : source->value();
   }
-  for (const Value* cast : casts) casts_[cast] = is_weight;
+  for (const Value* value_made : made) made_[value_made] = is_weight;
   return is_weight;
 }
 

@@ -13,12 +13,13 @@ namespace fixpoint {
 class Parameters {
  public:
   bool IsParameter(const Variable& variable);
-  // Whether a value is a parameter's state, or a cast of one.
+  // Whether a value is a parameter's state, a cast of one, or one with factors folded into it
+  // (folded_weights.h).
   bool IsWeight(const Value& value);
 
  private:
   absl::flat_hash_map<const Variable*, bool> known_;
-  absl::flat_hash_map<const Value*, bool> casts_;  // whether they are of a parameter
+  absl::flat_hash_map<const Value*, bool> made_;  // whether they are made of a parameter
 };
 
 }  // namespace fixpoint

@@ -10,6 +10,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/types/span.h"
 #include "ops/gradient_links.h"
 #include "ops/op_schema.h"
 #include "ops/op_traits.h"
@@ -17,7 +18,9 @@
 #include "proto/base/status_macros.h"
 #include "proto/program/program.h"
 #include "transpiler/pipeline/input_error.h"
+#include "transpiler/plan/accumulator.h"
 #include "transpiler/plan/eligibility.h"
+#include "transpiler/plan/folded_weights.h"
 #include "transpiler/plan/integer_bias.h"
 #include "transpiler/plan/rules.h"
 #include "transpiler/plan/scale_training.h"
@@ -26,6 +29,7 @@
 #include "transpiler/plan/site_table.h"
 #include "transpiler/plan/slot_specs.h"
 #include "transpiler/plan/target.h"
+#include "transpiler/plan/target_check.h"
 #include "transpiler/plan/validate_plan.h"
 
 namespace fixpoint {
@@ -88,11 +92,13 @@ bool AsksForMore(const QuantConfig& config) {
 class Planner {
  public:
   Planner(const Program& program, const QuantConfig& config, const Target& target,
-          const QuantizerTable& quantizers, absl::string_view config_name)
+          const QuantizerTable& quantizers, absl::string_view config_name,
+          std::vector<const TargetCheck*> checks)
       : program_(program),
         config_(config),
         config_name_(config_name),
         target_(target),
+        checks_(std::move(checks)),
         rules_(config),
         types_(program),
         links_(program, LinkedTypes(program, config, target)),
@@ -129,6 +135,10 @@ class Planner {
   bool PlanSlots(const Op& op, const OpSchema& schema, const Target::QuantizedOp& entry,
                  const Rules::OpMatches& matches, std::vector<SlotPlan>& slots, Decision& decision);
 
+  // Why a check of the target keeps an op float whose inputs would be quantized like that; nothing
+  // if none does, or one refuses the program.
+  std::optional<std::string> WhyKeptByCheck(const Op& op, absl::Span<const SlotPlan> inputs);
+
   // Why the scale that a spec trains cannot be trained if a slot reads the value; nothing if it
   // can, or if there is none to train.
   std::optional<std::string> WhyNotTrained(const Argument& argument, const QuantSpec& spec);
@@ -140,6 +150,8 @@ class Planner {
   const QuantConfig& config_;
   const absl::string_view config_name_;
   const Target& target_;
+  const std::vector<const TargetCheck*> checks_;
+  std::vector<absl::Status> refusals_;
   Rules rules_;
   OpTypes types_;
   GradientLinks links_;
@@ -181,6 +193,7 @@ absl::StatusOr<Plan> Planner::Make() {
   }
   if (target_.bias() == Target::INT32) PlanBiases();
   std::vector<absl::Status> complaints = specs_.complaints();
+  complaints.insert(complaints.end(), refusals_.begin(), refusals_.end());
   plan_.schedule = config_.schedule();
   for (absl::Status status : {CheckSchedule(plan_.schedule, target_), rules_.CheckAllMatched(),
                               specs_.CheckFcWeights()}) {
@@ -269,6 +282,11 @@ bool Planner::PlanSlots(const Op& op, const OpSchema& schema, const Target::Quan
     for (const Argument* argument : op.Inputs(slot.name())) {
       std::optional<Reason> why_not = eligibility_.WhyNotValue(*argument, decision.detail);
       SlotPlan planned{argument, SlotRole::ACTIVATION, {}, action.asks ? action.rule : ""};
+      if (!why_not.has_value() && IsForStatistics(op) &&
+          eligibility_.IsWeight(*argument->value())) {
+        remarks.push_back(absl::StrCat(slot.name(), " stays float, for the statistics"));
+        continue;
+      }
       if (!why_not.has_value()) {
         if (eligibility_.IsWeight(*argument->value())) planned.role = SlotRole::WEIGHT;
         planned.spec = specs_.Default(
@@ -294,6 +312,11 @@ bool Planner::PlanSlots(const Op& op, const OpSchema& schema, const Target::Quan
     return false;
   }
   if (entry.shared_scale()) ShareSpec(slots);
+  if (std::optional<std::string> too_narrow = WhyTooNarrow(target_, op, EraOf(program_), slots)) {
+    decision.reason = Reason::kAccumulatorTooNarrow;
+    decision.detail = *std::move(too_narrow);
+    return false;
+  }
   if (const Op* gradient = links_.UncertainGradientOf(op)) {
     decision.reason = Reason::kGradientNotUnique;
     decision.detail = Describe(*gradient);
@@ -307,10 +330,29 @@ bool Planner::PlanSlots(const Op& op, const OpSchema& schema, const Target::Quan
       return false;
     }
   }
+  if (std::optional<std::string> why_not = WhyKeptByCheck(op, slots)) {
+    decision.reason = Reason::kKeptByCheck;
+    decision.detail = *std::move(why_not);
+    return false;
+  }
   decision.reason = asking_rule.empty() ? Reason::kByTarget : Reason::kByRule;
   decision.rule = asking_rule;
   decision.detail = absl::StrJoin(remarks, ", ");
   return true;
+}
+
+std::optional<std::string> Planner::WhyKeptByCheck(const Op& op,
+                                                   absl::Span<const SlotPlan> inputs) {
+  for (const TargetCheck* check : checks_) {
+    const CheckVerdict verdict = check->Check(program_, op, inputs);
+    if (verdict.kind() == CheckVerdict::Kind::kQuantize) continue;
+    std::string why = absl::StrCat(check->name(), ": ", verdict.why());
+    if (verdict.kind() == CheckVerdict::Kind::kKeepFloat) return why;
+    refusals_.push_back(absl::FailedPreconditionError(
+        absl::StrCat(Describe(op), ": target ", target_.name(), " refuses it: ", why)));
+    return std::nullopt;
+  }
+  return std::nullopt;
 }
 
 std::optional<std::string> Planner::WhyNotTrained(const Argument& argument, const QuantSpec& spec) {
@@ -348,6 +390,7 @@ void Planner::PlanBiases() {
       continue;
     }
     std::optional<std::string> why = biases.WhyFloat(*bias);
+    if (!why) why = WhyKeptByCheck(op, {{bias, SlotRole::BIAS, IntegerBiasSpec(), ""}});
     if (!why && links_.UncertainGradientOf(op) != nullptr) {
       why = absl::StrCat("a gradient op repeats the inputs of ", Describe(op),
                          ", and is not its own alone");
@@ -456,8 +499,9 @@ void Planner::PlanOutputs(const Op& op, const OpSchema& schema,
 
 absl::StatusOr<Plan> MakePlan(const Program& program, const QuantConfig& config,
                               const Target& target, const QuantizerTable& quantizers,
-                              absl::string_view config_name) {
-  return Planner(program, config, target, quantizers, config_name).Make();
+                              absl::string_view config_name, const CheckTable& checks) {
+  ASSIGN_OR_RETURN(std::vector<const TargetCheck*> named, checks.Of(target));
+  return Planner(program, config, target, quantizers, config_name, std::move(named)).Make();
 }
 
 }  // namespace fixpoint

@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "ops/op_schema.h"
 #include "ops/op_traits.h"
+#include "ops/quantizers/power_of_two_steps.h"
 #include "proto/program/op.h"
 #include "proto/wire/deterministic_bytes.h"
 #include "transpiler/plan/rules.h"
@@ -66,6 +67,10 @@ std::optional<Reason> SlotSpecs::Complete(const OpSchema& schema, SlotPlan& slot
   if (quantizer != nullptr) {
     if (!spec.has_granularity()) spec.set_granularity(quantizer->granularity());
     if (!spec.has_scheme()) spec.set_scheme(quantizer->scheme());
+    if (AbilitiesOf(target_, slot.role).power_of_two_steps() &&
+        CanHavePowerOfTwoSteps(*quantizer)) {
+      spec.mutable_parameters()->insert({kPowerOfTwoStepsAttr, 1});
+    }
   }
   detail = absl::StrCat(argument.slot_name(), " is ", argument.name());
   if (spec.signedness() == QuantSpec::UNSIGNED_IF_NEVER_NEGATIVE) {

@@ -20,18 +20,11 @@
 #include "proto/config/target.pb.h"
 #include "proto/program/program_fwd.h"
 #include "transpiler/plan/plan.h"
+#include "transpiler/plan/slot_plan.h"
 
 namespace fixpoint {
 
 class OpSchema;
-
-// How the value that an op reads in a slot will be quantized.
-struct SlotPlan {
-  const Argument* argument = nullptr;
-  SlotRole::Role role = SlotRole::ACTIVATION;
-  QuantSpec spec;
-  std::string rule;  // the last one that asks for the spec; "" for none
-};
 
 // Whether a slot is the right operand of a product, and its codes are unsigned without a zero
 // point: no product multiplies such codes as integers (ops/codes/coded_product.h).

@@ -10,9 +10,11 @@
 #include "absl/strings/str_join.h"
 #include "ops/op_schema.h"
 #include "ops/op_traits.h"
+#include "ops/quantizers/power_of_two_steps.h"
 #include "proto/base/nearest_name.h"
 #include "proto/base/status_macros.h"
 #include "proto/file/text_message.h"
+#include "transpiler/plan/accumulator_width.h"
 #include "transpiler/plan/unknown_quantizer.h"
 
 namespace fixpoint {
@@ -95,6 +97,83 @@ void CheckResidual(const Target::QuantizedOp& op, const Complain& complain) {
                         ", both, with no_weight and without shared_scale"));
 }
 
+std::vector<std::string> AllOpTypes() {
+  std::vector<std::string> types;
+  for (const OpSchema* schema : AllOpSchemas()) types.push_back(schema->type());
+  return types;
+}
+
+// The machine takes known op types whole, each named once.
+void CheckComposites(const Target& target, const Complain& complain) {
+  absl::flat_hash_set<std::string> seen;
+  for (const std::string& type : target.composites()) {
+    if (FindOpSchema(type) == nullptr) {
+      complain(absl::StrCat("composites: there is no op type \"", type, "\"",
+                            DidYouMean(type, AllOpTypes())));
+    } else if (!seen.insert(type).second) {
+      complain(absl::StrCat("composites: ", type, " is there twice"));
+    }
+  }
+}
+
+// What the abilities of a role say beside each other, and beside the default spec.
+void CheckRole(absl::string_view role, const QuantSpec& spec, const Target::Abilities& abilities,
+               const QuantizerTable& quantizers, const Complain& complain) {
+  if (!abilities.power_of_two_steps()) return;
+  const auto wrong = [&](const auto&... parts) {
+    complain(absl::StrCat(role, ": all steps are powers of two, ", parts...));
+  };
+  if (abilities.reference_ops_only()) {
+    wrong("which the reference's ops do not make; want no reference_ops_only");
+  }
+  const Quantizer* const quantizer = quantizers.Find(spec.quantizer());
+  if (quantizer == nullptr || CanHavePowerOfTwoSteps(*quantizer)) return;
+  std::vector<std::string> able;
+  for (const auto& other : quantizers.all()) {
+    if (CanHavePowerOfTwoSteps(*other)) able.emplace_back(other->name());
+  }
+  wrong("which quantizer ", spec.quantizer(), " does not make; want one of ",
+        absl::StrJoin(able, ", "));
+}
+
+// The width of the accumulator holds the products of the target's own codes.
+void CheckAccumulator(const Target& target, const Complain& complain) {
+  if (!target.has_accumulator_bits()) return;
+  const int bits = target.accumulator_bits();
+  if (bits < kLeastAccumulatorBits || bits > kMostAccumulatorBits) {
+    complain(absl::StrCat("accumulator_bits is ", bits, "; want ", kLeastAccumulatorBits, " to ",
+                          kMostAccumulatorBits));
+    return;
+  }
+  if (target.bias() == Target::INT32 && bits < 32) {
+    complain(absl::StrCat("bias is INT32, and accumulator_bits ", bits,
+                          "; want 32 or more, or a FLOAT bias"));
+  }
+  const int of_activation = target.activations().bits();
+  const int of_weight = target.weights().bits();
+  if (!AreBits(of_activation) || !AreBits(of_weight)) return;
+  if (MostProducts(bits, target.activations(), target.weights()) > 0) return;
+  complain(absl::StrCat("accumulator_bits is ", bits, ", which does not hold one product of ",
+                        of_activation, " and ", of_weight, " bits"));
+}
+
+// A shift gives the bits of what is simulated only where everything that it takes part in is one.
+void CheckRequantization(const Target& target, const Complain& complain) {
+  if (target.requantization() != Target::SHIFT) return;
+  const auto want = [&complain](absl::string_view what) {
+    complain(absl::StrCat("requantization is SHIFT; want ", what));
+  };
+  if (!target.weight_abilities().power_of_two_steps() ||
+      !target.activation_abilities().power_of_two_steps()) {
+    want("power_of_two_steps among the abilities of weights and of activations");
+  }
+  const auto& roundings = target.activation_abilities().roundings();
+  if (roundings.size() != 1 || roundings[0] != QuantSpec::HALF_TO_EVEN) {
+    want("HALF_TO_EVEN alone among the roundings of activations");
+  }
+  if (target.bias() != Target::INT32) want("an INT32 bias, which is added before the shift");
+}
+
 std::vector<std::string> Complaints(const Target& target, const QuantizerTable& quantizers) {
   std::vector<std::string> complaints;
   const auto complain = [&complaints](const auto&... parts) {
@@ -122,6 +201,12 @@ std::vector<std::string> Complaints(const Target& target, const QuantizerTable& 
   if (target.bias() == Target::INT32 && target.activation_abilities().reference_ops_only()) {
     complain("bias is INT32, for which the reference has no op; want no reference_ops_only");
   }
+  CheckComposites(target, complain);
+  CheckAccumulator(target, complain);
+  CheckRequantization(target, complain);
+  CheckRole("weights", target.weights(), target.weight_abilities(), quantizers, complain);
+  CheckRole("activations", target.activations(), target.activation_abilities(), quantizers,
+            complain);
   if (target.ops().empty()) complain("ops is empty: the target computes nothing on integers");
   for (int i = 0; i < target.ops_size(); ++i) {
     const Target::QuantizedOp& op = target.ops(i);
@@ -190,10 +275,6 @@ std::string FormsOf(const Quantizer& quantizer, Era era) {
     if (Includes(recipe.eras, era)) forms.push_back(QuantSpec::Form_Name(recipe.form));
   }
   return forms.empty() ? "none" : absl::StrJoin(forms, ", ");
-}
-
-const Target::Abilities& AbilitiesOf(const Target& target, SlotRole::Role role) {
-  return role == SlotRole::WEIGHT ? target.weight_abilities() : target.activation_abilities();
 }
 
 }  // namespace
@@ -290,6 +371,13 @@ absl::Status CheckAbilities(const Target& target, SlotRole::Role role, const Qua
     return cannot("rounding ", QuantSpec::Rounding_Name(spec.rounding()), "; it does ",
                   Names(abilities.roundings(),
                         [](int r) { return QuantSpec::Rounding_Name(QuantSpec::Rounding(r)); }));
+  }
+  if (abilities.power_of_two_steps() && !HasPowerOfTwoSteps(quantizer, spec)) {
+    return cannot("quantizer ", quantizer.name(),
+                  CanHavePowerOfTwoSteps(quantizer)
+                      ? " is told not to widen its ranges (power_of_two_steps: 0)"
+                      : " does not make its steps powers of two",
+                  ", and all steps are powers of two");
   }
   const QuantizerRecipe* recipe = FindRecipe(quantizer, spec, EraOf(target));
   if (recipe == nullptr) {

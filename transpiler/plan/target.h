@@ -41,6 +41,10 @@ absl::StatusOr<Target> ParseTarget(absl::string_view text, absl::string_view nam
 absl::Status CheckTarget(const Target& target, absl::string_view name,
                          const QuantizerTable& quantizers);
 
+inline const Target::Abilities& AbilitiesOf(const Target& target, SlotRole::Role role) {
+  return role == SlotRole::WEIGHT ? target.weight_abilities() : target.activation_abilities();
+}
+
 // Whether the target can quantize weights or activations by a spec with no field absent. Errors:
 // kFailedPrecondition: what it does not support, and what it does; kInvalidArgument: no target
 // supports it.

@@ -85,7 +85,8 @@ absl::StatusOr<Pipeline> ParsePreparePipeline(absl::string_view text, const Pass
 absl::StatusOr<PreparedModel> Prepare(const Program& program, const Scope& scope,
                                       const PrepareOptions& options) {
   RETURN_IF_ERROR(CheckCanBePrepared(program));
-  const QuantizerTable quantizers;
+  const QuantizerTable built_in;
+  const QuantizerTable& quantizers = options.quantizers == nullptr ? built_in : *options.quantizers;
   const PassTable built_in_passes = PreparePasses();
   const PassTable& passes = options.passes == nullptr ? built_in_passes : *options.passes;
   const std::string text = options.pipeline.empty() ? PreparePipelineOf(options) : options.pipeline;

@@ -17,6 +17,7 @@
 namespace fixpoint {
 
 class PassTable;
+class QuantizerTable;
 
 // The pipeline of a preparation. Errors (kInvalidArgument): those of Pipeline::Parse.
 absl::StatusOr<Pipeline> ParsePreparePipeline(absl::string_view text, const PassTable& passes);
@@ -34,8 +35,9 @@ struct PrepareOptions {
   // Whether products get a layer norm of their own where other ops read its result too, for
   // SmoothActivations (transpiler/weights/smooth_activations.h).
   bool split_layer_norms = false;
-  // A user's own passes, null: the built-in ones; and the passes to run, empty: those of
-  // PreparePipelineOf.
+  // A user's own quantizers; null: the built-in ones.
+  const QuantizerTable* quantizers = nullptr;
+  // The same for passes; and the passes to run, empty: those of PreparePipelineOf.
   const PassTable* passes = nullptr;
   std::string pipeline;
   PipelineOptions pipeline_options;

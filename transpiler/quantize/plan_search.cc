@@ -20,9 +20,8 @@ constexpr char kNoise[] = "noise";
 absl::StatusOr<std::unique_ptr<PlanSearch>> PlanSearch::Create(const SearchedNetwork& network,
                                                                Measurements* measurements) {
   std::unique_ptr<PlanSearch> search(new PlanSearch(network, measurements));
-  ASSIGN_OR_RETURN(const SimulatedModel simulated,
-                   Simulate(*network.program, *network.profile, network.config, network.names,
-                            network.parameters));
+  ASSIGN_OR_RETURN(const SimulatedModel simulated, Simulate(*network.program, *network.profile,
+                                                            network.transpile, network.parameters));
   search->layers_ = LayerLevels::Of(*network.program, simulated.plan);
   if (!search->layers_.layers().empty()) return search;
   return absl::FailedPreconditionError(absl::StrCat(
@@ -31,8 +30,9 @@ absl::StatusOr<std::unique_ptr<PlanSearch>> PlanSearch::Create(const SearchedNet
 
 absl::StatusOr<SimulatedModel> PlanSearch::SimulateWith(const Levels& levels,
                                                         Scope* parameters) const {
-  return Simulate(*network_.program, *network_.profile, layers_.Apply(network_.config, levels),
-                  network_.names, parameters);
+  TranspileOptions options = network_.transpile;
+  options.config = layers_.Apply(options.config, levels);
+  return Simulate(*network_.program, *network_.profile, std::move(options), parameters);
 }
 
 absl::StatusOr<Measured> PlanSearch::MetricOf(const Metric& metric, const Levels& levels) {
@@ -105,6 +105,7 @@ absl::StatusOr<double> PlanSearch::MeasureCost(Budget::Of what, const Levels& le
   if (simulated.plan.sites().empty()) return cost(*network_.program, *network_.parameters);
   FreezeOptions freeze;
   freeze.fetches = network_.outputs;
+  freeze.quantizers = network_.transpile.quantizers;
   ASSIGN_OR_RETURN(const FrozenModel portable,
                    Freeze(simulated.program, *network_.parameters, freeze));
   ASSIGN_OR_RETURN(const LoweredModel lowered, Lower(portable.program, portable.scope));
@@ -121,7 +122,7 @@ LevelSpace PlanSearch::Space() {
 
 FoundPlan PlanSearch::PlanOf(const FoundLevels& found) const {
   FoundPlan plan;
-  plan.config = layers_.Apply(network_.config, found.levels);
+  plan.config = layers_.Apply(network_.transpile.config, found.levels);
   plan.layers = static_cast<int>(found.levels.size());
   LevelSpace space;
   space.layers = plan.layers;

@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "ops/quantizer_table.h"
 #include "proto/config/quant_config.pb.h"
 #include "proto/config/range_profile.pb.h"
 #include "proto/program/program_fwd.h"
@@ -22,11 +23,11 @@
 #include "runtime/training/batch_runner.h"
 #include "runtime/training/measured.h"
 #include "runtime/training/metric.h"
-#include "transpiler/pipeline/input_error.h"
 #include "transpiler/quantize/layer_levels.h"
 #include "transpiler/quantize/measurements.h"
 #include "transpiler/quantize/network_cost.h"
 #include "transpiler/quantize/output_noise.h"
+#include "transpiler/train/quantize_transpiler.h"
 
 namespace fixpoint {
 
@@ -40,8 +41,7 @@ struct SearchedNetwork {
   const Program* program = nullptr;
   Scope* parameters = nullptr;
   const RangeProfile* profile = nullptr;
-  QuantConfig config;
-  InputNames names;
+  TranspileOptions transpile;  // with the configuration from which the search starts
   std::vector<std::string> outputs;
   const SampleSet* samples = nullptr;   // on which noise is measured
   const SampleSet* measured = nullptr;  // on which the metric is

@@ -77,6 +77,7 @@ class Quantization {
     if (!network_.config.has_target()) network_.config.set_target(kDeployedTarget);
     Tell("prepare");
     PrepareOptions prepare = options_.prepare;
+    prepare.quantizers = options_.quantizers;
     prepare.add_biases |= options_.weights.correct_biases;
     ASSIGN_OR_RETURN(network_.prepared, Prepare(program, parameters, prepare));
     Note(network_.prepared.notes);
@@ -88,8 +89,8 @@ class Quantization {
     Tell("quantize");
     ASSIGN_OR_RETURN(network_.simulated_parameters, CopyOf(network_.prepared.scope));
     ASSIGN_OR_RETURN(network_.simulated,
-                     Simulate(network_.prepared.program, network_.profile, network_.config,
-                              options_.names, &network_.simulated_parameters));
+                     Simulate(network_.prepared.program, network_.profile, HowToTranspile(),
+                              &network_.simulated_parameters));
     if (network_.simulated.plan.sites().empty()) {
       return In(network_.prepared.program.name(),
                 absl::FailedPreconditionError(
@@ -167,6 +168,7 @@ class Quantization {
     run.batches = &batches;
     run.samples = options_.weights.samples;
     run.threads = options_.threads;
+    run.quantizers = options_.quantizers;
     run.progress = [this, what](int64_t done, int64_t of) { Tell(what, done, of); };
     return method(run);
   }
@@ -180,13 +182,25 @@ class Quantization {
     });
   }
 
+  TranspileOptions HowToTranspile() const {
+    TranspileOptions options;
+    options.config = network_.config;
+    options.names = options_.names;
+    options.quantizers = options_.quantizers;
+    options.checks = options_.checks;
+    return options;
+  }
+
   // Of a simulated network; the float one stays as it is. What there is to note of it.
   absl::StatusOr<std::vector<std::string>> ChangeWeights(const SimulatedModel& simulated,
                                                          Scope* parameters) {
     const NetworkPair networks = {network_.prepared.program, &network_.prepared.scope,
                                   simulated.program, parameters};
+    const QuantizerTable built_in;
+    const QuantizerTable& quantizers =
+        options_.quantizers == nullptr ? built_in : *options_.quantizers;
     ASSIGN_OR_RETURN(const std::vector<ClippedWeight> clipped,
-                     ClipWeights(simulated.program, simulated.plan, QuantizerTable(), parameters));
+                     ClipWeights(simulated.program, simulated.plan, quantizers, parameters));
     if (options_.weights.rounding) {
       RoundOptions rounding = *options_.weights.rounding;
       if (saves_state()) rounding.kept = options_.state_folder;
@@ -263,15 +277,14 @@ class Quantization {
     searched.program = &network_.prepared.program;
     searched.parameters = &network_.prepared.scope;
     searched.profile = &network_.profile;
-    searched.config = network_.config;
-    searched.names = options_.names;
+    searched.transpile = HowToTranspile();
     searched.outputs = network_.outputs;
     searched.samples = data_.samples;
     searched.measured = measured_;
     searched.run = HowToMeasure();
     ASSIGN_OR_RETURN(const SimulatedModel configured,
-                     Simulate(network_.prepared.program, network_.profile, network_.config,
-                              options_.names, &network_.prepared.scope));
+                     Simulate(network_.prepared.program, network_.profile, searched.transpile,
+                              &network_.prepared.scope));
     if (ChangesWeights(configured.plan)) {
       searched.change_weights = [this](const SimulatedModel& simulated, Scope* parameters) {
         return ChangeWeights(simulated, parameters).status();
@@ -319,6 +332,7 @@ class Quantization {
   absl::Status FreezeAndLower() {
     FreezeOptions freeze;
     freeze.fetches = network_.outputs;
+    freeze.quantizers = options_.quantizers;
     ASSIGN_OR_RETURN(network_.portable,
                      Freeze(network_.simulated.program, network_.simulated_parameters, freeze));
     Note(network_.portable.notes);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "ops/quantizer_table.h"
 #include "proto/config/quant_config.pb.h"
 #include "proto/program/program.h"
 #include "runtime/data/sample_set.h"
@@ -22,6 +23,7 @@
 #include "runtime/training/metric.h"
 #include "runtime/training/network_variables.h"
 #include "transpiler/pipeline/input_error.h"
+#include "transpiler/plan/target_check.h"
 #include "transpiler/prepare/prepare.h"
 #include "transpiler/quantize/network_cost.h"
 #include "transpiler/quantize/quantized_network.h"
@@ -42,6 +44,11 @@ struct QuantizeData {
 struct QuantizeOptions {
   QuantConfig config;
   InputNames names;
+  // A user's own quantizers, with the texts that some are read from, by which a run that goes on
+  // knows them, and checks of targets; null: the built-in ones.
+  const QuantizerTable* quantizers = nullptr;
+  std::string quantizer_texts;
+  const CheckTable* checks = nullptr;
   PrepareOptions prepare;
   // The variables of the program, where it does not tell (FindNetworkVariables), and what it is
   // fed.

@@ -70,9 +70,13 @@ absl::StatusOr<std::vector<RunSetting>> SettingsOf(const Program& program, const
   settings.Add("outputs", absl::StrJoin(options.outputs, ","));
   settings.Add("--metric", TextOf(options.metric));
   settings.Add("--target", config.target());
-  ASSIGN_OR_RETURN(const Target target, LoadTarget(config.target(), QuantizerTable()));
+  const QuantizerTable built_in;
+  ASSIGN_OR_RETURN(
+      const Target target,
+      LoadTarget(config.target(), options.quantizers == nullptr ? built_in : *options.quantizers));
   settings.AddContents("the target", target.SerializeAsString());
   settings.AddContents("--config", config.SerializeAsString());
+  settings.AddContents("--quantizers", options.quantizer_texts);
   settings.AddSwitch("--fold_batch_norm", options.prepare.fold_batch_norm);
   settings.AddSwitch("--equalize", options.prepare.equalize_weights);
   const WeightMethods& weights = options.weights;

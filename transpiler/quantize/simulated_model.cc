@@ -7,17 +7,12 @@
 #include "proto/base/status_macros.h"
 #include "runtime/reference/interpreter.h"
 #include "transpiler/plan/plan.h"
-#include "transpiler/train/quantize_transpiler.h"
 
 namespace fixpoint {
 
 absl::StatusOr<SimulatedModel> Simulate(const Program& program, const RangeProfile& profile,
-                                        const QuantConfig& config, const InputNames& names,
-                                        Scope* parameters) {
+                                        TranspileOptions options, Scope* parameters) {
   SimulatedModel model{program.Clone(), {}, {}};
-  TranspileOptions options;
-  options.config = config;
-  options.names = names;
   options.profile = &profile;
   ASSIGN_OR_RETURN(TranspileResult result, Transpile(&model.program, options));
   if (result.new_startup) {

@@ -8,12 +8,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "proto/config/quant_config.pb.h"
 #include "proto/config/quant_plan.pb.h"
 #include "proto/config/range_profile.pb.h"
 #include "proto/program/program.h"
 #include "runtime/scope.h"
-#include "transpiler/pipeline/input_error.h"
+#include "transpiler/train/quantize_transpiler.h"
 
 namespace fixpoint {
 
@@ -23,12 +22,11 @@ struct SimulatedModel {
   std::vector<std::string> notes;
 };
 
-// Quantizes a float program for inference. `parameters` are its parameters; the state of its
-// quantizers is added to them, or replaces that of another configuration. Errors: those of
-// Transpile (transpiler/train/quantize_transpiler.h) and of the reference interpreter.
+// Quantizes a float program for inference with the ranges of a profile. `parameters` are its
+// parameters; the state of its quantizers is added to them, or replaces that of another
+// configuration. Errors: those of Transpile and of the reference interpreter.
 absl::StatusOr<SimulatedModel> Simulate(const Program& program, const RangeProfile& profile,
-                                        const QuantConfig& config, const InputNames& names,
-                                        Scope* parameters);
+                                        TranspileOptions options, Scope* parameters);
 
 // A copy of all values. Error (kFailedPrecondition): there is no memory.
 absl::StatusOr<Scope> CopyOf(const Scope& scope);

@@ -24,6 +24,7 @@
 #include "proto/program/program.h"
 #include "proto/program/rewriter.h"
 #include "transpiler/pipeline/marks.h"
+#include "transpiler/plan/folded_weights.h"
 #include "transpiler/plan/schedule.h"
 #include "transpiler/train/state_writer.h"
 #include "transpiler/train/step_counter.h"
@@ -32,7 +33,9 @@
 namespace fixpoint {
 namespace {
 
-constexpr char kBatchNorm[] = "batch_norm";
+bool IsBatchNorm(const Op& op) {
+  return op.type() == "batch_norm" || op.type() == kFoldedBatchNorm;
+}
 
 class BatchNormFreezer {
  public:
@@ -44,13 +47,14 @@ class BatchNormFreezer {
         state_(program, context, &rewriter_) {}
 
   absl::Status FreezeAll() {
-    const GradientLinks links(program_, {kBatchNorm});
+    const GradientLinks links(program_, {"batch_norm", kFoldedBatchNorm});
     const Era era = EraOf(program_);
     for (const Op& op : program_.ops()) {
-      if (op.type() != kBatchNorm || !IsForward(op)) continue;
+      if (!IsBatchNorm(op) || !IsForward(op)) continue;
       RETURN_IF_ERROR(Freeze(op));
       for (const Op* gradient : links.GradientsOf(op)) {
         RETURN_IF_ERROR(Freeze(*gradient));
+        if (op.type() == kFoldedBatchNorm) continue;  // it reads the mean in both modes
         // While the statistics are the batch's own, what the forward op saved is all it needs.
         for (const RepeatedSlot& slot : RepeatedSlots(gradient->type(), op.desc(), era)) {
           if (slot.name == "Mean" || slot.name == "Variance") AddInput(*gradient, op, slot);
@@ -64,8 +68,8 @@ class BatchNormFreezer {
   absl::Status Freeze(const Op& op) {
     ASSIGN_OR_RETURN(const std::string counter,
                      AddStepCounter(program_, pass_, &state_, &rewriter_));
-    Mark(op, AttributeMark(op, kTestFromStepAttr));
-    Mark(op, AddedArgumentMark(kStepSlot, 0));
+    AddMark(op, AttributeMark(op, kTestFromStepAttr), &rewriter_);
+    AddMark(op, AddedArgumentMark(kStepSlot, 0), &rewriter_);
     rewriter_.AddInput(op, kStepSlot, counter);
     rewriter_.SetAttr(op, MakeLongAttr(kTestFromStepAttr, from_step_));
     return absl::OkStatus();
@@ -74,15 +78,8 @@ class BatchNormFreezer {
   void AddInput(const Op& gradient, const Op& forward, const RepeatedSlot& slot) {
     const auto statistic = SourceOf(slot, forward);
     if (statistic.empty() || gradient.Input(slot.name) != nullptr) return;
-    Mark(gradient, AddedArgumentMark(slot.name, 0));
+    AddMark(gradient, AddedArgumentMark(slot.name, 0), &rewriter_);
     rewriter_.AddInput(gradient, slot.name, statistic.front()->name());
-  }
-
-  void Mark(const Op& op, std::string mark) {
-    std::vector<std::string> marks =
-        StringsAttr(op.desc(), kRewiredAttr).value_or(std::vector<std::string>());
-    marks.push_back(std::move(mark));
-    rewriter_.SetAttr(op, MakeStringsAttr(kRewiredAttr, marks));
   }
 
   Program& program_;

@@ -13,6 +13,7 @@
 #include "ops/op_types.h"
 #include "proto/program/attributes.h"
 #include "proto/program/program.h"
+#include "proto/program/role_variables.h"
 #include "transpiler/pipeline/marks.h"
 #include "transpiler/plan/scale_training.h"
 
@@ -354,17 +355,19 @@ void Check::GradientPassesQuantizer(const GradientOutput& output) {
            " did");
 }
 
-// Where inserted ops compute the scale, the states that they read count; at least one is trained.
+// Where inserted ops compute the scale, or the value that is quantized, the states that they read
+// count; at least one is trained.
 void Check::ScaleIsUpdated(const Op& quantize, absl::string_view slot) {
   const Argument* scale = quantize.Input(slot);
   if (scale == nullptr || scale->variable() == nullptr) return;  // which other invariants say
-  std::vector<const Argument*> reads = {scale};
+  std::vector<const Argument*> reads(quantize.inputs().begin(), quantize.inputs().end());
   absl::flat_hash_set<const Op*> seen;
   while (!reads.empty()) {
     const Argument* const read = reads.back();
     reads.pop_back();
-    if (read->variable() == nullptr) continue;
-    if (read->variable()->persistable() && IsOptimized(*read->variable())) return;
+    const Variable* const variable = read->variable();
+    if (variable == nullptr) continue;
+    if (variable->inserted() && variable->persistable() && IsOptimized(*variable)) return;
     const Op* const op = read->value() == nullptr ? nullptr : read->value()->op();
     if (op == nullptr || !op->inserted() || !seen.insert(op).second) continue;
     for (const Argument* input : op->inputs()) reads.push_back(input);
@@ -399,7 +402,7 @@ void Check::OnlyPlannedArgumentsChanged(const Op& op) {
   const bool may_be_marked =
       !op.sub_blocks().empty() || std::any_of(op.inputs().begin(), op.inputs().end(), is_named);
   for (const std::string& attr : op.ChangedAttrs()) {
-    if (attr == "op_role_var") {
+    if (attr == kRoleVarAttr) {
       Violated(2, Describe(op), ": op_role_var was edited");
     } else if (!IsMark(attr) || !may_be_marked) {
       Violated(6, Describe(op), ": attribute ", attr, " is not as before");

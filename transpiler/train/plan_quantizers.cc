@@ -44,8 +44,9 @@ class PlanQuantizers final : public StagePass<TrainContext> {
       if (!plan.ok()) return InputError(context.names.plan, plan.status());
       context.plan = *std::move(plan);
     } else {
-      ASSIGN_OR_RETURN(context.plan, MakePlan(program, context.config, context.target,
-                                              context.quantizers, context.names.config));
+      ASSIGN_OR_RETURN(context.plan,
+                       MakePlan(program, context.config, context.target, context.quantizers,
+                                context.names.config, context.checks));
     }
     if (context.config.observe_outputs()) NoteNothingObserved(program, context);
     if (context.plan.is_inference) context.notes.push_back(kForInferenceNote);

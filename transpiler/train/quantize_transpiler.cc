@@ -10,11 +10,13 @@
 #include "ops/era.h"
 #include "ops/op_schema.h"
 #include "ops/op_types.h"
+#include "ops/quantizers/power_of_two_steps.h"
 #include "proto/base/status_macros.h"
 #include "proto/wire/deterministic_bytes.h"
 #include "proto/wire/fingerprint.h"
 #include "transpiler/pipeline/edit_log.h"
 #include "transpiler/pipeline/marks.h"
+#include "transpiler/plan/folded_weights.h"
 #include "transpiler/plan/quant_config.h"
 #include "transpiler/plan/schedule.h"
 #include "transpiler/plan/target.h"
@@ -98,10 +100,13 @@ absl::StatusOr<Target> TargetOf(const TranspileOptions& options, const Quantizer
   return InputError(is_of_config ? options.names.config : options.names.plan, target.status());
 }
 
-// The parts of a plan that the reference has no ops for.
-std::string OwnOpsNote(const QuantPlan& plan, const Target& target,
+// The parts of a rewrite that the reference has no ops for.
+std::string OwnOpsNote(const Program& program, const QuantPlan& plan, const Target& target,
                        const QuantizerTable& quantizers) {
   std::set<std::string> what;
+  for (const Op& op : program.ops()) {
+    if (op.type() == kFoldedBatchNorm) what.insert("batch norm that is folded");
+  }
   for (const QuantPlan::Site& site : plan.sites()) {
     if (site.role() == SlotRole::BIAS) what.insert("the bias in int32");
     const Quantizer* quantizer = quantizers.Find(site.spec().quantizer());
@@ -109,6 +114,8 @@ std::string OwnOpsNote(const QuantPlan& plan, const Target& target,
     const QuantizerRecipe* recipe = FindRecipe(*quantizer, site.spec(), EraOf(target));
     if (recipe != nullptr && !recipe->reference_runs_it) {
       what.insert(absl::StrCat("quantizer ", quantizer->name()));
+    } else if (HasPowerOfTwoSteps(*quantizer, site.spec())) {
+      what.insert("steps that are powers of two");
     }
   }
   if (!plan.is_inference() && IsScheduled(plan.schedule())) what.insert("the schedule");
@@ -172,6 +179,16 @@ absl::Status CheckBatchNormIsScheduled(const Pipeline& pipeline, const Plan& pla
   return absl::InvalidArgumentError(
       absl::StrCat("pipeline: the schedule freezes batch norm, and no pass of ", pipeline.ToText(),
                    " does; add freeze_batch_norm after insert_quantizers"));
+}
+
+// Error (kInvalidArgument): batch norm has to be folded, and no pass has handled that.
+absl::Status CheckBatchNormIsFolded(const Pipeline& pipeline, const QuantConfig& config) {
+  if (!config.fold_batch_norm() || Establishes(pipeline, "batch_norm_folded")) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("pipeline: fold_batch_norm is true, and no pass of ", pipeline.ToText(),
+                   " folds; add fold_training_batch_norm before plan_quantizers"));
 }
 
 bool NamesOneOf(const OpDesc& op, const std::set<std::string>& names) {
@@ -248,9 +265,11 @@ absl::StatusOr<TranspileResult> Transpile(Program* program, const TranspileOptio
   }
   if (options.startup != nullptr) RETURN_IF_ERROR(CheckStartup(*program, *options.startup));
   const QuantizerTable built_in_quantizers;
+  const CheckTable no_checks;
   const PassTable built_in_passes = TrainPasses();
   const QuantizerTable& quantizers =
       options.quantizers == nullptr ? built_in_quantizers : *options.quantizers;
+  const CheckTable& checks = options.checks == nullptr ? no_checks : *options.checks;
   const PassTable& passes = options.passes == nullptr ? built_in_passes : *options.passes;
   ASSIGN_OR_RETURN(const Target target, TargetOf(options, quantizers));
   ASSIGN_OR_RETURN(const Pipeline pipeline, ParseTrainPipeline(options.pipeline, passes));
@@ -261,7 +280,7 @@ absl::StatusOr<TranspileResult> Transpile(Program* program, const TranspileOptio
   }
 
   Program own_startup;
-  TrainContext context(quantizers, options.config, target,
+  TrainContext context(quantizers, options.config, target, checks,
                        options.startup == nullptr ? &own_startup : options.startup);
   context.names = options.names;
   context.profile = options.profile;
@@ -274,6 +293,7 @@ absl::StatusOr<TranspileResult> Transpile(Program* program, const TranspileOptio
   pipeline_options.check_at_end = [&]() {
     RETURN_IF_ERROR(CheckScalesAreTrained(pipeline, context.plan));
     RETURN_IF_ERROR(CheckBatchNormIsScheduled(pipeline, context.plan));
+    RETURN_IF_ERROR(CheckBatchNormIsFolded(pipeline, options.config));
     RETURN_IF_ERROR(InvariantsHold(*program, context, free_passes));
     const auto& own_check = options.pipeline_options.check_at_end;
     return own_check ? own_check() : absl::OkStatus();
@@ -287,7 +307,7 @@ absl::StatusOr<TranspileResult> Transpile(Program* program, const TranspileOptio
   if (std::string note = EraNote(*program, target); !note.empty()) {
     result.notes.push_back(std::move(note));
   }
-  if (std::string note = OwnOpsNote(result.plan, target, quantizers); !note.empty()) {
+  if (std::string note = OwnOpsNote(*program, result.plan, target, quantizers); !note.empty()) {
     result.notes.push_back(std::move(note));
   }
   for (std::string& note : context.notes) result.notes.push_back(std::move(note));

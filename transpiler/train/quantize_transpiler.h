@@ -21,11 +21,13 @@
 #include "proto/program/program.h"
 #include "transpiler/pipeline/input_error.h"
 #include "transpiler/pipeline/pipeline.h"
+#include "transpiler/plan/target_check.h"
 
 namespace fixpoint {
 
 inline constexpr char kTrainPipeline[] =
-    "plan_quantizers,insert_quantizers,train_scales,freeze_batch_norm,initialize_state";
+    "fold_training_batch_norm,plan_quantizers,insert_quantizers,train_scales,freeze_batch_norm,"
+    "initialize_state";
 // The target if a configuration names none: the one whose programs run in the most runtimes
 // (docs/manual.md, "Targets").
 inline constexpr char kDefaultTarget[] = "paddle_2_6";
@@ -45,8 +47,9 @@ struct TranspileOptions {
   // A plan to follow instead of making one, and ranges to start with.
   const QuantPlan* plan = nullptr;
   const RangeProfile* profile = nullptr;
-  // A user's own quantizers and passes; null: the built-in ones.
+  // A user's own quantizers, passes and checks of targets; null: the built-in ones.
   const QuantizerTable* quantizers = nullptr;
+  const CheckTable* checks = nullptr;
   const PassTable* passes = nullptr;
   std::string pipeline = kTrainPipeline;
   PipelineOptions pipeline_options;

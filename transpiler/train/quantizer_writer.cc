@@ -8,6 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "ops/code_ops.h"
 #include "ops/forward_ops.h"
+#include "ops/infer.h"
+#include "ops/infer_in_program.h"
 #include "ops/op_schema.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/attributes.h"
@@ -238,11 +240,20 @@ absl::Status QuantizerWriter::WriteOps(Writing& writing, std::vector<OpDesc> ops
 
 absl::Status QuantizerWriter::WriteInitialValues(Writing& writing) {
   const Site& site = *writing.site;
-  std::vector<OpDesc> ops = writing.quantizer->InitialOps(UseOf(site, EraOf(context_.target)));
-  // A range that is known is the value of the state that holds it; where ops compute the range from
-  // other states, only the first tensor tells these.
+  const Era era = EraOf(context_.target);
+  if (site.range.has_value()) {
+    FirstValues values = FirstValuesOfRange(site, *writing.quantizer, *writing.recipe, era);
+    if (!values.ops.empty()) {
+      context_.first_values.push_back(std::move(values));
+      return absl::OkStatus();
+    }
+  }
+  std::vector<OpDesc> ops = writing.quantizer->InitialOps(UseOf(site, era));
+  // A range that is known is the value of the state that holds it; other states are told by the
+  // first tensor.
   const auto& states = writing.recipe->state;
   const bool holds_range =
+      writing.quantizer->scheme() == QuantSpec::SYMMETRIC &&
       std::any_of(states.begin(), states.end(), [](const auto& state) { return state.is_scale; });
   if (ops.empty() || (site.range.has_value() && holds_range) || context_.plan.is_inference) {
     return absl::OkStatus();
@@ -254,6 +265,15 @@ absl::Status QuantizerWriter::WriteInitialValues(Writing& writing) {
     const auto found = names.find(state.name);
     if (found == names.end()) continue;
     ASSIGN_OR_RETURN(const std::string variable, state_.Add(site, *writing.quantizer, state));
+    const TensorInfo declared = TensorInfoOf(program_.Find(program_.block(0), variable)->desc());
+    const TensorInfo first =
+        TensorInfoOf(program_.Find(*writing.place.block, found->second)->desc());
+    if (declared.has_dims() && first.has_dims() && !MayBeEqual(declared.dims, first.dims)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("\"", site.value->variable().name(), "\": quantizer ", site.spec.quantizer(),
+                       ": initial: gives \"", state.name, "\" as ", DimsText(first.dims), "; want ",
+                       DimsText(declared.dims)));
+    }
     ASSIGN_OR_RETURN(OpBuilder select, SelectFrom(first_step + 1, variable));
     select.Input("X", variable).Input("Before", found->second);
     Writing with_role = writing;
@@ -263,17 +283,29 @@ absl::Status QuantizerWriter::WriteInitialValues(Writing& writing) {
   return absl::OkStatus();
 }
 
+absl::Status QuantizerWriter::CheckIsKnownWithoutTraining(const Writing& writing) const {
+  const Site& site = *writing.site;
+  const FirstValues values =
+      FirstValuesOfRange(site, *writing.quantizer, *writing.recipe, EraOf(context_.target));
+  for (const QuantizerState& state : writing.recipe->state) {
+    if (!state.is_trained || state.is_scale) continue;
+    const bool is_in_range = std::count(values.states.begin(), values.states.end(), state.name) > 0;
+    if (is_in_range && site.range.has_value()) continue;
+    return absl::FailedPreconditionError(absl::StrCat(
+        "\"", site.value->variable().name(), "\": quantizer ", site.spec.quantizer(),
+        " computes its range from \"", state.name,
+        "\", which training finds, and the program has no backward op; want ",
+        is_in_range ? "a profile with the range that it begins with"
+                    : "a quantizer that a profile's range tells all that it computes from"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status QuantizerWriter::WriteFormula(Writing& writing, const QuantizerForward& forward,
                                            OpBuilder& quantize) {
   RETURN_IF_ERROR(WriteInitialValues(writing));
   const Site& site = *writing.site;
-  for (const QuantizerState& state : writing.recipe->state) {
-    if (!context_.plan.is_inference || !state.is_trained || state.is_scale) continue;
-    return absl::FailedPreconditionError(absl::StrCat(
-        "\"", site.value->variable().name(), "\": quantizer ", site.spec.quantizer(),
-        " computes its range from what training finds, and the program has no backward op; want a "
-        "quantizer with a range that a profile gives"));
-  }
+  if (context_.plan.is_inference) RETURN_IF_ERROR(CheckIsKnownWithoutTraining(writing));
   for (const QuantizerState& state : writing.recipe->state) {
     if (!state.training_only) {
       RETURN_IF_ERROR(state_.Add(site, *writing.quantizer, state).status());
@@ -286,6 +318,21 @@ absl::Status QuantizerWriter::WriteFormula(Writing& writing, const QuantizerForw
   }
   for (const auto& [slot, name] : forward.inputs) quantize.Input(slot, names.at(name));
   return absl::OkStatus();
+}
+
+absl::Status QuantizerWriter::CheckFormula(const Writing& writing, const OpDesc& quantize) const {
+  const Variable& variable = writing.site->value->variable();
+  const auto wrong = [&](const auto&... parts) {
+    return absl::InvalidArgumentError(absl::StrCat("\"", variable.name(), "\": quantizer ",
+                                                   writing.site->spec.quantizer(), ": ", parts...));
+  };
+  const auto inferred =
+      InferOutputs(quantize, EraOf(context_.target), program_, *writing.place.block);
+  if (!inferred.ok()) return wrong(quantize.type(), ": ", inferred.status().message());
+  const TensorInfo value = TensorInfoOf(variable.desc());
+  const auto& result = inferred->front().dims;
+  if (!result || !value.has_dims() || MayBeEqual(value.dims, *result)) return absl::OkStatus();
+  return wrong("gives ", DimsText(*result), " for a value that is ", DimsText(value.dims));
 }
 
 absl::StatusOr<OpBuilder> QuantizerWriter::BeginQuantizeOp(const Writing& writing,
@@ -336,6 +383,7 @@ absl::Status QuantizerWriter::Write(const Site& site) {
   const QuantizerForward forward = writing.quantizer->Forward(UseOf(site, EraOf(context_.target)));
   RETURN_IF_ERROR(WriteFormula(writing, forward, quantize));
   RETURN_IF_ERROR(AddState(writing, quantize));
+  RETURN_IF_ERROR(CheckFormula(writing, quantize.op()));
   context_.quantizer_names[&site][Quantizer::kResult] = numbers;
   const std::string& scale_output = writing.recipe->scale_output;
   if (!scale_output.empty() && OutputOf(quantize.op(), scale_output).empty()) {
@@ -496,7 +544,11 @@ void QuantizerWriter::Mark() {
       }
       SetAttrMarked(*op, MakeBoolAttr("with_quant_attr", true), change);
     }
-    rewriter_.SetAttr(*op, MakeStringsAttr(kRewiredAttr, change.marks));
+    // An earlier pass may have changed the op too.
+    std::vector<std::string> marks =
+        StringsAttr(op->desc(), kRewiredAttr).value_or(std::vector<std::string>());
+    marks.insert(marks.end(), change.marks.begin(), change.marks.end());
+    rewriter_.SetAttr(*op, MakeStringsAttr(kRewiredAttr, marks));
   }
 }
 

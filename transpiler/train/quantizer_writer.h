@@ -71,7 +71,12 @@ class QuantizerWriter {
   // Inserts the ops that the quantizer's formula has beside the quantize op: those that give states
   // their first values, and those that compute what the op reads, which is named in its slots.
   absl::Status WriteFormula(Writing& writing, const QuantizerForward& forward, OpBuilder& quantize);
+  // Error (kInvalidArgument): the quantize op contradicts what it reads, or gives no value like the
+  // site's.
+  absl::Status CheckFormula(const Writing& writing, const OpDesc& quantize) const;
   absl::Status WriteInitialValues(Writing& writing);
+  // Error (kFailedPrecondition): the range is computed from what only training finds.
+  absl::Status CheckIsKnownWithoutTraining(const Writing& writing) const;
   // Inserts ops of the quantizer, whose names stand for what site_names has.
   absl::Status WriteOps(Writing& writing, std::vector<OpDesc> ops, int role,
                         absl::flat_hash_map<std::string, std::string>* names);

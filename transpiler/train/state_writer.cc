@@ -27,6 +27,14 @@ absl::StatusOr<std::string> StateWriter::Add(const Site& site, const Quantizer& 
     dims = {variable.tensor()->dims(site.spec.axis())};
   } else if (state.extent == QuantizerState::Extent::kWindow) {
     dims = {static_cast<int64_t>(Parameter(quantizer, site.spec, "window_size"))};
+  } else if (state.extent == QuantizerState::Extent::kElements) {
+    if (site.role != SlotRole::WEIGHT) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "\"", variable.name(), "\": quantizer ", site.spec.quantizer(),
+          " keeps a number for each element, which a weight has; want another quantizer for "
+          "activations"));
+    }
+    dims.assign(variable.tensor()->dims().begin(), variable.tensor()->dims().end());
   }
   double initial = quantizer.InitialValue(state, site.spec);
   if (site.range.has_value()) {

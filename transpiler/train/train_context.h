@@ -16,6 +16,8 @@
 #include "transpiler/pipeline/input_error.h"
 #include "transpiler/pipeline/pass.h"
 #include "transpiler/plan/plan.h"
+#include "transpiler/plan/target_check.h"
+#include "transpiler/train/first_values.h"
 
 namespace fixpoint {
 
@@ -29,14 +31,21 @@ class TrainContext final : public PassContext {
  public:
   // REQUIRES: all outlive this object.
   TrainContext(const QuantizerTable& quantizers, const QuantConfig& config, const Target& target,
-               Program* startup)
-      : PassContext(quantizers), config(config), target(target), startup(*startup) {}
+               const CheckTable& checks, Program* startup)
+      : PassContext(quantizers),
+        config(config),
+        target(target),
+        startup(*startup),
+        checks(checks) {}
 
   Program* startup_program() override { return &startup; }
 
   const QuantConfig& config;
   const Target& target;
   Program& startup;
+
+  // Those that the target can name.
+  const CheckTable& checks;
 
   // How messages refer to the configuration, the plan and the profile.
   InputNames names;
@@ -50,6 +59,8 @@ class TrainContext final : public PassContext {
   // The plan as a file, for the program as plan_quantizers found it.
   QuantPlan plan_as_made;
   std::vector<NewState> new_state;
+  // Of sites whose range is known: states that begin with what it gives.
+  std::vector<FirstValues> first_values;
   // By site of the plan, what the names of its quantizer stand for: states, and what the ops of its
   // formula write.
   absl::flat_hash_map<const Site*, absl::flat_hash_map<std::string, std::string>> quantizer_names;

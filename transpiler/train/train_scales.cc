@@ -36,21 +36,19 @@
 #include "proto/program/op_builder.h"
 #include "proto/program/program.h"
 #include "proto/program/rewriter.h"
+#include "proto/program/role_variables.h"
 #include "transpiler/pipeline/marks.h"
 #include "transpiler/pipeline/op_templates.h"
 #include "transpiler/plan/scale_training.h"
 #include "transpiler/plan/schedule.h"
 #include "transpiler/plan/target.h"
+#include "transpiler/train/role_pairs.h"
 #include "transpiler/train/state_writer.h"
 #include "transpiler/train/step_counter.h"
 #include "transpiler/train/train_context.h"
 
 namespace fixpoint {
 namespace {
-
-// Pairs of a parameter and its gradient: by them the reference finds the op that computes a
-// gradient.
-constexpr char kRoleVarAttr[] = "op_role_var";
 
 class ScaleTrainer {
  public:
@@ -135,7 +133,8 @@ class ScaleTrainer {
       sum.Input("X", {scheduled.of_float, scheduled.of_value}).Output("Out", of_value);
       of_value_by = &Insert(sum, kBackward, {}, *last);
     }
-    MoveRoleVar(*output.op, *of_value_by, of_value);
+    const std::vector<std::string> pair = TakeRolePair(*output.op, of_value, &rewriter_);
+    if (!pair.empty()) AddTo(*of_value_by, kRoleVarAttr, pair);
     return last;
   }
 
@@ -194,19 +193,6 @@ class ScaleTrainer {
     return before;
   }
 
-  // Another op now computes the gradient of a parameter that a gradient op declares in op_role_var.
-  void MoveRoleVar(const Op& from, const Op& to, const std::string& gradient) {
-    std::vector<std::string> pairs = RoleVariables(from.desc());
-    for (size_t i = 1; i < pairs.size(); i += 2) {
-      if (pairs[i] != gradient) continue;
-      AddTo(to, kRoleVarAttr, {pairs[i - 1], gradient});
-      AddTo(from, kRewiredAttr, {AttributeMark(from, kRoleVarAttr)});
-      pairs.erase(pairs.begin() + i - 1, pairs.begin() + i + 1);
-      rewriter_.SetAttr(from, MakeStringsAttr(kRoleVarAttr, pairs));
-      return;
-    }
-  }
-
   void AddTo(const Op& op, absl::string_view attr, const std::vector<std::string>& strings) {
     std::vector<std::string> all =
         StringsAttr(op.desc(), attr).value_or(std::vector<std::string>());
@@ -223,6 +209,7 @@ class ScaleTrainer {
     OpTemplates templates(program_, &rewriter_, block, era_, site.value->variable().name());
     ASSIGN_OR_RETURN(const std::string rate, LearningRate());
     templates.Bind(Quantizer::kLearningRate, rate);
+    templates.Bind(Quantizer::kValue, site.value->variable().name());
     std::vector<std::string> updated;
     for (size_t i = 0; i < states.size(); ++i) {
       const auto& [state, name] = states[i];

@@ -1,5 +1,6 @@
 #include "transpiler/undo/undo_by_marks.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "proto/program/attributes.h"
 #include "proto/program/program.h"
 #include "proto/program/rewriter.h"
+#include "proto/text/program_text.h"
 #include "transpiler/pipeline/marks.h"
 
 namespace fixpoint {
@@ -96,6 +98,26 @@ absl::Status RestoreOp(const Program& program, const Op& op, Rewriter& rewriter)
   return absl::OkStatus();
 }
 
+bool RunsBlocks(const OpDesc& op) {
+  return std::any_of(op.attrs().begin(), op.attrs().end(), [](const OpDesc::Attr& attr) {
+    return attr.type() == AttrType::BLOCK || attr.type() == AttrType::BLOCKS;
+  });
+}
+
+// Inserts the ops that an inserted op stands in place of before it.
+absl::Status RestoreReplaced(const Op& op, Rewriter& rewriter) {
+  const auto lines = StringsAttr(op.desc(), kReplacesAttr).value_or(std::vector<std::string>());
+  for (const std::string& line : lines) {
+    absl::StatusOr<ProgramPart> part = ParseProgramPart(line, kReplacesAttr, 1);
+    if (!part.ok() || part->block.ops_size() != 1 || RunsBlocks(part->block.ops(0))) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(Describe(op), ": the mark \"", line, "\" of ", kReplacesAttr, " is no op"));
+    }
+    rewriter.InsertBefore(op, part->block.ops(0));
+  }
+  return absl::OkStatus();
+}
+
 // Error (kFailedPrecondition): an op that stays reads what only removed ops wrote.
 absl::Status CheckReaders(const Variable& variable) {
   const Argument* reader = nullptr;
@@ -145,6 +167,7 @@ absl::Status Undo(Program* program) {
       for (const Argument* input : op.inputs()) {
         if (input->variable() != nullptr) unused.push_back(input->variable());
       }
+      RETURN_IF_ERROR(RestoreReplaced(op, rewriter));
       rewriter.Remove(op);
     } else if (StringsAttr(op.desc(), kRewiredAttr).has_value()) {
       RETURN_IF_ERROR(RestoreOp(*program, op, rewriter));

@@ -16,7 +16,7 @@ namespace {
 // The functions whose gradients are known.
 constexpr const char* kDifferentiated[] = {
     "relu", "relu6", "leaky_relu", "sigmoid", "tanh", "hard_sigmoid", "hard_swish", "swish",
-    "silu", "gelu",  "abs",        "exp",     "log",  "sqrt",         "square"};
+    "silu", "gelu",  "abs",        "exp",     "log",  "sqrt",         "square",     "erf"};
 
 absl::Status PlanActivation(OpPlanner& op) {
   if (op.type() == "pow") RETURN_IF_ERROR(op.CheckAbsent("FactorTensor"));

@@ -1,6 +1,5 @@
-// The affine quantizer, whose codes have a zero point: code = clamp(round(x * (1 / step)) +
-// zero_point). Codes of up to 8 bits are held as integers, and the dequantize op computes nothing
-// (fake_dequantize.cc).
+// Quantization to codes with a zero point: code = clamp(round(x * (1 / step)) + zero_point). Codes
+// of up to 8 bits are held as integers, and the dequantize op computes nothing.
 
 #include <algorithm>
 #include <optional>
@@ -11,11 +10,13 @@
 #include "ops/code_ops.h"
 #include "ops/code_range.h"
 #include "ops/codes/held_codes.h"
+#include "ops/surrogate.h"
 #include "proto/base/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/quantized.h"
 #include "runtime/kernels/code_conversion.h"
 #include "runtime/kernels/finite_range.h"
+#include "runtime/kernels/range_gradient.h"
 
 namespace fixpoint::executor {
 namespace {
@@ -40,7 +41,21 @@ absl::Status ShareNumber(OpPlanner& op, absl::string_view output, absl::string_v
 struct AffineBuffers {
   Buffer step;
   Buffer zero_point;
+
+  // What they hold. Error (kInvalidArgument): the zero point is not one of the codes.
+  absl::StatusOr<AffineParams> In(const StepContext& run, const CodeRange& codes) const {
+    const AffineParams params = {run.Floats(step)[0], run.Floats(zero_point)[0]};
+    RETURN_IF_ERROR(CheckZeroPoint(params.zero_point, codes));
+    return params;
+  }
 };
+
+absl::StatusOr<AffineBuffers> ReadAffine(OpPlanner& op) {
+  AffineBuffers affine;
+  ASSIGN_OR_RETURN(affine.step, ReadNumber(op, "InScale"));
+  ASSIGN_OR_RETURN(affine.zero_point, ReadNumber(op, "InZeroPoint"));
+  return affine;
+}
 
 // Adds the step that observes the finite values of X: moving averages of the smallest and of the
 // largest, widened to 0.
@@ -76,9 +91,9 @@ absl::StatusOr<AffineBuffers> AddFollow(OpPlanner& op, const CodeRange& codes, B
   return after;
 }
 
-// Adds the step that quantizes X to integers.
+// Adds the step that quantizes X to integers, which are the result or stand for its floats.
 void AddIntegers(OpPlanner& op, Buffer x, Layout layout, const AffineBuffers& affine,
-                 const CodeRange& range) {
+                 const CodeRange& range, bool holds_codes) {
   const Value& out = op.OutputValue("Out");
   const TensorType numbers = op.InputType("X");
   const bool is_signed = !range.is_unsigned;
@@ -93,11 +108,10 @@ void AddIntegers(OpPlanner& op, Buffer x, Layout layout, const AffineBuffers& af
   op.AddStep({{x, affine.step, affine.zero_point},
               {codes.codes},
               [=, to = codes.codes](const StepContext& run) {
-                const float zero_point = run.Floats(affine.zero_point)[0];
-                RETURN_IF_ERROR(CheckZeroPoint(zero_point, range));
+                ASSIGN_OR_RETURN(const AffineParams params, affine.In(run, range));
                 const kernels::CodeConversion conversion = {
-                    1 / run.Floats(affine.step)[0], static_cast<float>(range.smallest),
-                    static_cast<float>(range.largest), zero_point, range.rounding};
+                    1 / params.step, static_cast<float>(range.smallest),
+                    static_cast<float>(range.largest), params.zero_point, range.rounding};
                 if (is_signed) {
                   kernels::Convert(run.Floats(x), conversion, run.Of<int8_t>(to));
                 } else {
@@ -105,7 +119,7 @@ void AddIntegers(OpPlanner& op, Buffer x, Layout layout, const AffineBuffers& af
                 }
                 return absl::OkStatus();
               }});
-  op.builder().WriteCodes(out, numbers, codes, /*holds_codes=*/true);
+  op.builder().WriteCodes(out, numbers, codes, holds_codes);
 }
 
 absl::Status PlanQuantize(OpPlanner& op) {
@@ -113,9 +127,7 @@ absl::Status PlanQuantize(OpPlanner& op) {
   const CodeRange& codes = quantize.codes;
   const Layout layout = op.InputLayout("X");
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", layout));
-  AffineBuffers affine;
-  ASSIGN_OR_RETURN(affine.step, ReadNumber(op, "InScale"));
-  ASSIGN_OR_RETURN(affine.zero_point, ReadNumber(op, "InZeroPoint"));
+  ASSIGN_OR_RETURN(AffineBuffers affine, ReadAffine(op));
   if (op.IsTest()) {
     RETURN_IF_ERROR(ShareNumber(op, "OutScale", "InScale"));
     RETURN_IF_ERROR(ShareNumber(op, "OutZeroPoint", "InZeroPoint"));
@@ -124,19 +136,78 @@ absl::Status PlanQuantize(OpPlanner& op) {
   }
   if (!op.Wants("Out")) return absl::OkStatus();
   if (const auto held = CodesHeldOf(quantize, /*is_never_negative=*/false)) {
-    AddIntegers(op, x, layout, affine, *held);
+    AddIntegers(op, x, layout, affine, *held, /*holds_codes=*/true);
     return absl::OkStatus();
   }
   const Buffer out = op.WriteOver("Out", op.InputType("X"), layout, x);
   op.AddStep(
       {{x, affine.step, affine.zero_point}, {out}, [=, codes = codes](const StepContext& run) {
-         const AffineParams params = {run.Floats(affine.step)[0], run.Floats(affine.zero_point)[0]};
-         RETURN_IF_ERROR(CheckZeroPoint(params.zero_point, codes));
+         ASSIGN_OR_RETURN(const AffineParams params, affine.In(run, codes));
          const absl::Span<float> from = run.Floats(x);
          std::transform(from.begin(), from.end(), run.Floats(out).begin(),
                         [&](float value) { return StoredAffineCode(value, params, codes); });
          return absl::OkStatus();
        }});
+  return absl::OkStatus();
+}
+
+// With the step and the zero point that other steps give.
+absl::Status PlanQuantizeDequantize(OpPlanner& op) {
+  RETURN_IF_ERROR(op.OutputType("Out").status());
+  ASSIGN_OR_RETURN(const CodeOp quantize, CodeOpOf(op));
+  const Layout layout = op.InputLayout("X");
+  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", layout));
+  ASSIGN_OR_RETURN(const AffineBuffers affine, ReadAffine(op));
+  if (!op.Wants("Out")) return absl::OkStatus();
+  if (const auto held = CodesHeldOf(quantize, /*is_never_negative=*/false)) {
+    AddIntegers(op, x, layout, affine, *held, /*holds_codes=*/false);
+    return absl::OkStatus();
+  }
+  const Buffer out = op.WriteOver("Out", op.InputType("X"), layout, x);
+  op.AddStep({{x, affine.step, affine.zero_point},
+              {out},
+              [=, codes = quantize.codes](const StepContext& run) {
+                ASSIGN_OR_RETURN(const AffineParams params, affine.In(run, codes));
+                const absl::Span<float> from = run.Floats(x);
+                std::transform(from.begin(), from.end(), run.Floats(out).begin(), [&](float value) {
+                  return (StoredAffineCode(value, params, codes) - params.zero_point) * params.step;
+                });
+                return absl::OkStatus();
+              }});
+  return absl::OkStatus();
+}
+
+// The codes of the op whose gradient it is.
+absl::StatusOr<CodeRange> CodesOfGradient(const OpPlanner& op) {
+  const OpAttributes& attributes = op.attributes();
+  const int64_t bits = attributes.Int("bit_length");
+  RETURN_IF_ERROR(CheckBits("bit_length", bits));
+  ASSIGN_OR_RETURN(const QuantSpec::Rounding rounding,
+                   RoundingOfType(static_cast<int32_t>(attributes.Int("round_type"))));
+  return AffineCodes(static_cast<int>(bits), attributes.Bool("unsigned_codes"), rounding);
+}
+
+absl::Status PlanGradient(OpPlanner& op) {
+  ASSIGN_OR_RETURN(const CodeRange codes, CodesOfGradient(op));
+  ASSIGN_OR_RETURN(const Surrogate surrogate, SurrogateOf(op.attributes().String(kSurrogateAttr)));
+  RETURN_IF_ERROR(op.CheckSize("Out@GRAD", op.InputType("X").size()));
+  const Layout layout = op.InputLayout("Out@GRAD");
+  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", layout));
+  ASSIGN_OR_RETURN(const Buffer dy, op.ReadFloats("Out@GRAD", layout));
+  ASSIGN_OR_RETURN(const AffineBuffers affine, ReadAffine(op));
+  const Buffer dx = op.WriteOver("X@GRAD", op.InputType("X"), layout, dy);
+  const Buffer dstep = op.WriteAs("InScale@GRAD", kOneNumber);
+  const Buffer dzero_point = op.WriteAs("InZeroPoint@GRAD", kOneNumber);
+  op.AddStep({{x, dy, affine.step, affine.zero_point},
+              {dx, dstep, dzero_point},
+              [=](const StepContext& run) {
+                ASSIGN_OR_RETURN(const AffineParams params, affine.In(run, codes));
+                const kernels::AffineGradient gradient = kernels::AffineBackward(
+                    codes, surrogate, params, run.Floats(x), run.Floats(dy), run.Floats(dx));
+                run.Floats(dstep)[0] = gradient.step;
+                run.Floats(dzero_point)[0] = gradient.zero_point;
+                return absl::OkStatus();
+              }});
   return absl::OkStatus();
 }
 
@@ -201,6 +272,8 @@ absl::Status PlanDequantize(OpPlanner& op) {
 
 OpPlans AffineQuantizePlans() {
   return {{"fake_quantize_moving_average_min_max", PlanQuantize},
+          {"fake_quantize_dequantize_affine", PlanQuantizeDequantize},
+          {"fake_quantize_dequantize_affine_grad", PlanGradient},
           {"fake_dequantize_affine", PlanDequantize}};
 }
 

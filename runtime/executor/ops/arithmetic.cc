@@ -132,15 +132,21 @@ absl::Status PlanCast(OpPlanner& op) {
     return absl::OkStatus();
   }
   const Buffer out = op.WriteAs("Out", to_type, layout);
-  return WithElementType(from_type.dtype, [&](auto from_element) {
-    return WithElementType(to_type.dtype, [&](auto to_element) {
-      using From = decltype(from_element);
-      using To = decltype(to_element);
-      AddElementStep(op, {x}, out, [](const kernels::ElementBlock& block) {
-        kernels::Cast<From, To>(block.In<From>(0), block.Out<To>());
-      });
-      return absl::OkStatus();
+  const auto add_step = [&](auto from_element, auto to_element) {
+    using From = decltype(from_element);
+    using To = decltype(to_element);
+    AddElementStep(op, {x}, out, [](const kernels::ElementBlock& block) {
+      kernels::Cast<From, To>(block.In<From>(0), block.Out<To>());
     });
+    return absl::OkStatus();
+  };
+  // Weights of 9 to 16 bits, as freezing stores them.
+  if (from_type.dtype == VarType::INT16 && to_type.dtype == VarType::FP32) {
+    return add_step(int16_t(), float());
+  }
+  return WithElementType(from_type.dtype, [&](auto from_element) {
+    return WithElementType(to_type.dtype,
+                           [&](auto to_element) { return add_step(from_element, to_element); });
   });
 }
 

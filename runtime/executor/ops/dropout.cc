@@ -1,4 +1,4 @@
-// Dropout. In inference it is a factor.
+// Dropout, which in inference is a factor, and dither.
 
 #include "runtime/kernels/dropout.h"
 
@@ -71,6 +71,20 @@ absl::Status PlanDropout(OpPlanner& op) {
   return absl::OkStatus();
 }
 
+absl::Status PlanDither(OpPlanner& op) {
+  const int64_t seed = op.attributes().Int("seed");
+  const TensorType type = op.InputType("X");
+  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X"));
+  const Buffer y = op.WriteOver("Out", type, Layout::kRowMajor, x);
+  StepKernel dither{{x}, {y}, [=, number = op.number()](const StepContext& run) {
+                      kernels::Dither(run.Random(number, seed), run.Floats(x), run.Floats(y));
+                      return absl::OkStatus();
+                    }};
+  dither.in_each_run = true;
+  op.AddStep(std::move(dither));
+  return absl::OkStatus();
+}
+
 absl::Status PlanGradient(OpPlanner& op) {
   ASSIGN_OR_RETURN(const Rule rule, RuleOf(op));
   if (op.IsTest()) return AddFactor(op, "Out@GRAD", "X@GRAD", rule.TestFactor());
@@ -89,6 +103,8 @@ absl::Status PlanGradient(OpPlanner& op) {
 
 }  // namespace
 
-OpPlans DropoutPlans() { return {{"dropout", PlanDropout}, {"dropout_grad", PlanGradient}}; }
+OpPlans DropoutPlans() {
+  return {{"dither", PlanDither}, {"dropout", PlanDropout}, {"dropout_grad", PlanGradient}};
+}
 
 }  // namespace fixpoint::executor

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "ops/power_of_two_range.h"
 #include "ops/quant_math.h"
 #include "proto/base/status_macros.h"
 #include "runtime/executor/op_plans.h"
@@ -17,6 +18,23 @@
 
 namespace fixpoint::executor {
 namespace {
+
+// What becomes of a range that an op found.
+struct Widening {
+  bool to_power_of_two_steps = false;
+  int32_t largest_code = 0;
+
+  float operator()(float range) const {
+    return to_power_of_two_steps ? PowerOfTwoRange(range, largest_code) : range;
+  }
+};
+
+// Error: that of CheckBits, with kLeastBitsOfOps.
+absl::StatusOr<Widening> WideningOf(const OpPlanner& op) {
+  const auto bits = static_cast<int>(op.attributes().Int("bit_length"));
+  RETURN_IF_ERROR(CheckBits("bit_length", bits, kLeastBitsOfOps));
+  return Widening{op.attributes().Bool(kPowerOfTwoStepsAttr), LargestCode(bits)};
+}
 
 // Adds the step that finds the largest absolute value of X, of each channel.
 absl::Status AddFindRanges(OpPlanner& op, std::optional<int> channel_axis, Buffer ranges) {
@@ -36,6 +54,25 @@ absl::Status AddFindRanges(OpPlanner& op, std::optional<int> channel_axis, Buffe
               "",
               0,
               "find range"});
+  return absl::OkStatus();
+}
+
+// The ranges with which X is quantized: its largest absolute values, widened if the op says so.
+absl::Status AddRangesOfX(OpPlanner& op, std::optional<int> channel_axis, Buffer ranges) {
+  ASSIGN_OR_RETURN(const Widening widening, WideningOf(op));
+  if (!widening.to_power_of_two_steps) return AddFindRanges(op, channel_axis, ranges);
+  const Buffer found = op.Scratch("ranges", VarType::FP32, ranges.size);
+  RETURN_IF_ERROR(AddFindRanges(op, channel_axis, found));
+  op.AddStep({{found},
+              {ranges},
+              [=](const StepContext& run) {
+                const absl::Span<const float> from = run.Floats(found);
+                std::transform(from.begin(), from.end(), run.Floats(ranges).begin(), widening);
+                return absl::OkStatus();
+              },
+              "",
+              0,
+              "widen range"});
   return absl::OkStatus();
 }
 
@@ -61,13 +98,14 @@ absl::StatusOr<Buffer> StoredRange(OpPlanner& op) {
 absl::Status PlanAbsMax(OpPlanner& op) {
   ASSIGN_OR_RETURN(const CodeOp quantize, CodeOpOf(op));
   const Buffer range = op.WriteAs("OutScale", kOneNumber);
-  RETURN_IF_ERROR(AddFindRanges(op, std::nullopt, range));
+  RETURN_IF_ERROR(AddRangesOfX(op, std::nullopt, range));
   return AddQuantize(op, quantize, range);
 }
 
 // Adds the steps that include the range of X in the moving average: state = rate * state + 1, accum
 // = rate * accum + range; their quotient is the new range, which is returned.
 absl::StatusOr<Buffer> AddFollow(OpPlanner& op) {
+  ASSIGN_OR_RETURN(const Widening widening, WideningOf(op));
   const Buffer current = op.Scratch("range", VarType::FP32, 1);
   RETURN_IF_ERROR(AddFindRanges(op, std::nullopt, current));
   ASSIGN_OR_RETURN(const Buffer state, ReadNumber(op, "InState"));
@@ -83,7 +121,7 @@ absl::StatusOr<Buffer> AddFollow(OpPlanner& op) {
                 const float new_accum = rate * run.Floats(accum)[0] + run.Floats(current)[0];
                 run.Floats(state_out)[0] = new_state;
                 run.Floats(accum_out)[0] = new_accum;
-                run.Floats(range)[0] = new_accum / new_state;
+                run.Floats(range)[0] = widening(new_accum / new_state);
                 return absl::OkStatus();
               },
               "",
@@ -137,7 +175,9 @@ float NextWindowMean(absl::Span<float> window, int64_t step, float /*range*/, fl
 
 using WindowRule = float (*)(absl::Span<float> window, int64_t step, float range, float current);
 
-absl::Status PlanWindow(OpPlanner& op, WindowRule rule, int64_t first_step) {
+// `widening`: of the range that the rule gives.
+absl::Status PlanWindow(OpPlanner& op, WindowRule rule, int64_t first_step,
+                        const Widening& widening) {
   ASSIGN_OR_RETURN(const CodeOp quantize, CodeOpOf(op));
   if (op.IsTest()) {
     ASSIGN_OR_RETURN(const Buffer stored, StoredRange(op));
@@ -164,13 +204,18 @@ absl::Status PlanWindow(OpPlanner& op, WindowRule rule, int64_t first_step) {
                 const absl::Span<const float> held = run.Floats(window_before);
                 if (after.data() != held.data()) std::copy(held.begin(), held.end(), after.begin());
                 run.Floats(range)[0] =
-                    rule(after, number, run.Floats(before)[0], run.Floats(current)[0]);
+                    widening(rule(after, number, run.Floats(before)[0], run.Floats(current)[0]));
                 return absl::OkStatus();
               },
               "",
               0,
               "follow window"});
   return AddQuantize(op, quantize, range);
+}
+
+absl::Status PlanWindowMean(OpPlanner& op) {
+  ASSIGN_OR_RETURN(const Widening widening, WideningOf(op));
+  return PlanWindow(op, NextWindowMean, /*first_step=*/1, widening);
 }
 
 absl::Status PlanChannelWise(OpPlanner& op) {
@@ -182,7 +227,7 @@ absl::Status PlanChannelWise(OpPlanner& op) {
     return AddQuantize(op, quantize, stored);
   }
   const Buffer ranges = op.WriteAs("OutScale", {VarType::FP32, {view.channels.count}});
-  RETURN_IF_ERROR(AddFindRanges(op, quantize.axis, ranges));
+  RETURN_IF_ERROR(AddRangesOfX(op, quantize.axis, ranges));
   return AddQuantize(op, quantize, ranges);
 }
 
@@ -198,7 +243,7 @@ absl::Status PlanQuantizeLinear(OpPlanner& op) {
   } else {
     if (quantize.axis) {
       ranges = op.WriteAs("OutScale", {VarType::FP32, {view.channels.count}});
-      RETURN_IF_ERROR(AddFindRanges(op, quantize.axis, ranges));
+      RETURN_IF_ERROR(AddRangesOfX(op, quantize.axis, ranges));
     } else {
       ASSIGN_OR_RETURN(ranges, AddFollow(op));
     }
@@ -224,9 +269,8 @@ OpPlans FakeQuantizePlans() {
       {"fake_quantize_dequantize_moving_average_abs_max", PlanMovingAverage},
       {"moving_average_abs_max_scale", PlanObserver},
       {"fake_quantize_range_abs_max",
-       [](OpPlanner& op) { return PlanWindow(op, NextWindowRange, /*first_step=*/0); }},
-      {"fake_quantize_window_mean_abs_max",
-       [](OpPlanner& op) { return PlanWindow(op, NextWindowMean, /*first_step=*/1); }},
+       [](OpPlanner& op) { return PlanWindow(op, NextWindowRange, /*first_step=*/0, Widening()); }},
+      {"fake_quantize_window_mean_abs_max", PlanWindowMean},
       {"fake_channel_wise_quantize_abs_max", PlanChannelWise},
       {"fake_channel_wise_quantize_dequantize_abs_max", PlanChannelWise},
       {"quantize_linear", PlanQuantizeLinear},

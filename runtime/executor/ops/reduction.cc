@@ -118,6 +118,31 @@ absl::Status PlanGradient(OpPlanner& op, ReductionType type) {
   return absl::OkStatus();
 }
 
+// The gradient of each maximum goes to all elements that are equal to it.
+absl::Status PlanMaximumGradient(OpPlanner& op) {
+  ASSIGN_OR_RETURN(const Reading reading, ReadingOf(op, Layout::kRowMajor));
+  ASSIGN_OR_RETURN(const std::shared_ptr<Reduction> repeated,
+                   PlanKernel(op, ReductionType::kSum, reading));
+  for (const char* slot : {"Out", "Out@GRAD"}) {
+    RETURN_IF_ERROR(op.CheckSize(slot, repeated->out_size()));
+  }
+  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X"));
+  ASSIGN_OR_RETURN(const Buffer out, op.ReadFloats("Out"));
+  ASSIGN_OR_RETURN(const Buffer dout, op.ReadFloats("Out@GRAD"));
+  const Buffer maxima = op.Scratch("X", VarType::FP32, x.size);
+  const Buffer dx = op.WriteAs("X@GRAD", op.InputType("X"));
+  op.AddStep({{x, out, dout}, {maxima, dx}, [=](const StepContext& run) {
+                repeated->Backward(run.Floats(out), run.Floats(maxima));
+                repeated->Backward(run.Floats(dout), run.Floats(dx));
+                const absl::Span<float> kept = run.Floats(dx);
+                for (size_t i = 0; i < kept.size(); ++i) {
+                  if (run.Floats(x)[i] != run.Floats(maxima)[i]) kept[i] = 0;
+                }
+                return absl::OkStatus();
+              }});
+  return absl::OkStatus();
+}
+
 // Whether all elements are true is the minimum of them as integers, and whether any is the maximum.
 absl::Status PlanLogic(OpPlanner& op, ReductionType type) {
   ASSIGN_OR_RETURN(const TensorType out_type, op.OutputType("Out"));
@@ -158,6 +183,7 @@ OpPlans ReductionPlans() {
       {"reduce_all", [](OpPlanner& op) { return PlanLogic(op, ReductionType::kMin); }},
       {"reduce_any", [](OpPlanner& op) { return PlanLogic(op, ReductionType::kMax); }},
       {"reduce_prod", [](OpPlanner& op) { return PlanReduction(op, ReductionType::kProduct); }},
+      {"reduce_max_grad", PlanMaximumGradient},
       {"cumsum", PlanRunningSum}};
   const std::pair<const char*, ReductionType> reductions[] = {{"reduce_sum", ReductionType::kSum},
                                                               {"reduce_mean", ReductionType::kMean},
@@ -167,7 +193,8 @@ OpPlans ReductionPlans() {
     plans.push_back(
         {type, [reduction = reduction](OpPlanner& op) { return PlanReduction(op, reduction); }});
     const std::string gradient = absl::StrCat(type, "_grad");
-    if (FindOpSchema(gradient) == nullptr) continue;
+    const bool adds = reduction == ReductionType::kSum || reduction == ReductionType::kMean;
+    if (!adds) continue;
     plans.push_back(
         {gradient, [reduction = reduction](OpPlanner& op) { return PlanGradient(op, reduction); }});
   }

@@ -165,6 +165,7 @@ const Activation kActivations[] = {
     {"log", Always([](double x) { return std::log(x); })},
     {"sqrt", Always([](double x) { return std::sqrt(x); })},
     {"square", Always([](double x) { return x * x; })},
+    {"erf", Always([](double x) { return std::erf(x); })},
     {"rsqrt", Always([](double x) { return 1 / std::sqrt(x); })},
     {"reciprocal", Always([](double x) { return 1 / x; })},
     {"sin", Always([](double x) { return std::sin(x); })},
@@ -199,6 +200,7 @@ const Derivative kDerivatives[] = {
     {"log_grad", Always([](double x) { return 1 / x; }), nullptr},
     {"sqrt_grad", nullptr, Always([](double out) { return 0.5 / out; })},
     {"square_grad", Always([](double x) { return 2 * x; }), nullptr},
+    {"erf_grad", Always([](double x) { return M_2_SQRTPI * std::exp(-x * x); }), nullptr},
 };
 
 absl::Status Apply(OpRun& op, const FunctionOf& function_of) {

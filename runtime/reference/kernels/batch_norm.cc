@@ -149,10 +149,101 @@ absl::Status BatchNormGradient(OpRun& op) {
   return absl::OkStatus();
 }
 
+absl::Status FoldedBatchNorm(OpRun& op) {
+  ASSIGN_OR_RETURN(const AxisView view, ChannelView(op));
+  const Array& x = op.Input("X");
+  const Array& unfolded = op.Input("Unfolded");
+  RETURN_IF_ERROR(op.CheckDims("Unfolded", x.dims));
+  RETURN_IF_ERROR(CheckVectors(op, view.size, {"Deviation", "Scale", "Bias", "Mean", "Variance"}));
+  const double momentum = op.Float("momentum");
+  const bool is_test = op.Bool("is_test");
+  const double count = static_cast<double>(view.outer * view.inner);
+
+  Array y(x.dtype, x.dims);
+  Array mean_out = op.Input("Mean");
+  Array variance_out = op.Input("Variance");
+  Array saved_mean = mean_out;
+  Array saved_variance(mean_out.dtype, mean_out.dims);
+  for (int64_t c = 0; c < view.size; ++c) {
+    const double deviation = op.Input("Deviation")[c];
+    double mean = mean_out[c];
+    saved_variance[c] = 1 / deviation;
+    if (!is_test) {
+      double variance = mean = 0;
+      ForEachOfChannel(view, c, [&](int64_t i) { mean += unfolded[i] / count; });
+      ForEachOfChannel(view, c, [&](int64_t i) {
+        variance += (unfolded[i] - mean) * (unfolded[i] - mean) / count;
+      });
+      mean_out[c] = mean_out[c] * momentum + mean * (1 - momentum);
+      variance_out[c] = variance_out[c] * momentum + variance * (1 - momentum);
+      saved_mean[c] = mean;
+      saved_variance[c] = 1 / std::sqrt(variance + op.Float("epsilon"));
+    }
+    const double factor = is_test ? 1 : deviation * saved_variance[c];
+    const double addend = op.Input("Bias")[c] - mean * op.Input("Scale")[c] * saved_variance[c];
+    ForEachOfChannel(view, c, [&](int64_t i) { y[i] = x[i] * factor + addend; });
+  }
+  op.SetOutput("Y", std::move(y));
+  op.SetOutput("MeanOut", std::move(mean_out));
+  op.SetOutput("VarianceOut", std::move(variance_out));
+  op.SetOutput("SavedMean", std::move(saved_mean));
+  op.SetOutput("SavedVariance", std::move(saved_variance));
+  return absl::OkStatus();
+}
+
+// With i = 1 / sqrt(variance + epsilon), Y = X * Deviation * i + Bias - mean * Scale * i. So, with
+// sums over a channel, di = Deviation * sum(dY * X) - Scale * mean * sum(dY), and the gradient of
+// Unfolded is that of its mean and, by i, of its variance. In test mode neither depends on it.
+absl::Status FoldedBatchNormGradient(OpRun& op) {
+  ASSIGN_OR_RETURN(const AxisView view, ChannelView(op));
+  const Array& x = op.Input("X");
+  const Array& unfolded = op.Input("Unfolded");
+  const Array& dy = op.Input("Y@GRAD");
+  RETURN_IF_ERROR(op.CheckDims("Unfolded", x.dims));
+  RETURN_IF_ERROR(op.CheckDims("Y@GRAD", x.dims));
+  RETURN_IF_ERROR(
+      CheckVectors(op, view.size, {"Deviation", "Scale", "Mean", "SavedMean", "SavedVariance"}));
+  const bool is_test = op.Bool("is_test");
+  const double count = static_cast<double>(view.outer * view.inner);
+
+  Array dx(x.dtype, x.dims);
+  Array dunfolded(x.dtype, x.dims);
+  Array dscale(op.Input("Scale").dtype, Dims{view.size});
+  Array dbias = dscale;
+  for (int64_t c = 0; c < view.size; ++c) {
+    const double deviation = op.Input("Deviation")[c];
+    const double scale = op.Input("Scale")[c];
+    const double inverse = is_test ? 1 / deviation : op.Input("SavedVariance")[c];
+    const double mean = op.Input(is_test ? "Mean" : "SavedMean")[c];
+    double of_products = 0;
+    ForEachOfChannel(view, c, [&](int64_t i) {
+      dbias[c] += dy[i];
+      of_products += dy[i] * x[i];
+    });
+    dscale[c] = -mean * inverse * dbias[c];
+    const double of_inverse = deviation * of_products - scale * mean * dbias[c];
+    const double of_mean = -scale * inverse * dbias[c];
+    const double of_variance = -inverse * inverse * inverse / 2 * of_inverse;
+    ForEachOfChannel(view, c, [&](int64_t i) {
+      dx[i] = is_test ? dy[i] : dy[i] * deviation * inverse;
+      const double centered = unfolded[i] - mean;
+      dunfolded[i] = is_test ? 0 : (of_mean + 2 * of_variance * centered) / count;
+    });
+  }
+  op.SetOutput("X@GRAD", std::move(dx));
+  op.SetOutput("Unfolded@GRAD", std::move(dunfolded));
+  op.SetOutput("Scale@GRAD", std::move(dscale));
+  op.SetOutput("Bias@GRAD", std::move(dbias));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 Kernels BatchNormKernels() {
-  return {{"batch_norm", BatchNorm}, {"batch_norm_grad", BatchNormGradient}};
+  return {{"batch_norm", BatchNorm},
+          {"batch_norm_grad", BatchNormGradient},
+          {"folded_batch_norm", FoldedBatchNorm},
+          {"folded_batch_norm_grad", FoldedBatchNormGradient}};
 }
 
 }  // namespace fixpoint::reference

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "ops/power_of_two_range.h"
 #include "ops/quant_math.h"
 #include "proto/base/status_macros.h"
 #include "runtime/reference/kernels.h"
@@ -49,6 +50,12 @@ Array CodedTensor(const Array& x, float range, const Coding& coding) {
   return out;
 }
 
+// A range that an op found, widened if the op says so. REQUIRES: BitsOf has checked the bits.
+float Widened(const OpRun& op, float range) {
+  if (!op.Bool(kPowerOfTwoStepsAttr)) return range;
+  return PowerOfTwoRange(range, LargestCode(static_cast<int>(op.Int("bit_length"))));
+}
+
 // X with the channels on an axis of the attribute quant_axis.
 absl::StatusOr<AxisView> ChannelView(const OpRun& op) {
   const Dims& dims = op.Input("X").dims;
@@ -60,7 +67,8 @@ absl::StatusOr<AxisView> ChannelView(const OpRun& op) {
   return ViewAround(dims, static_cast<int>(axis));
 }
 
-std::vector<float> ChannelRanges(const Array& x, const AxisView& view) {
+std::vector<float> ChannelRanges(const OpRun& op, const AxisView& view) {
+  const Array& x = op.Input("X");
   std::vector<float> ranges;
   for (int64_t c = 0; c < view.size; ++c) {
     std::vector<float> channel;
@@ -69,7 +77,7 @@ std::vector<float> ChannelRanges(const Array& x, const AxisView& view) {
         channel.push_back(static_cast<float>(x[view.At(o, c, k)]));
       }
     }
-    ranges.push_back(AbsMax(channel));
+    ranges.push_back(Widened(op, AbsMax(channel)));
   }
   return ranges;
 }
@@ -95,7 +103,7 @@ Array RangeVector(const std::vector<float>& ranges) {
 absl::Status AbsMaxQuantize(OpRun& op, bool dequantizes) {
   ASSIGN_OR_RETURN(const Coding coding, CodingOf(op, dequantizes));
   const Array& x = op.Input("X");
-  const float range = AbsMax(Floats(x));
+  const float range = Widened(op, AbsMax(Floats(x)));
   op.SetOutput("Out", CodedTensor(x, range, coding));
   op.SetOutput("OutScale", OneNumber(range));
   return absl::OkStatus();
@@ -163,8 +171,9 @@ absl::StatusOr<float> FollowMovingAverage(OpRun& op, float current) {
   accum = rate * accum + current;
   op.SetOutput("OutState", OneNumber(state));
   op.SetOutput("OutAccum", OneNumber(accum));
-  op.SetOutput("OutScale", OneNumber(accum / state));
-  return accum / state;
+  const float range = Widened(op, accum / state);
+  op.SetOutput("OutScale", OneNumber(range));
+  return range;
 }
 
 absl::Status MovingAverageQuantize(OpRun& op, bool dequantizes) {
@@ -179,6 +188,7 @@ absl::Status MovingAverageQuantize(OpRun& op, bool dequantizes) {
 }
 
 absl::Status MovingAverageObserve(OpRun& op) {
+  RETURN_IF_ERROR(BitsOf(op).status());
   const Array& x = op.Input("X");
   if (!op.Bool("is_test")) {
     const absl::StatusOr<float> range = FollowMovingAverage(op, AbsMax(Floats(x)));
@@ -193,7 +203,7 @@ absl::Status ChannelWiseQuantize(OpRun& op) {
   ASSIGN_OR_RETURN(const Coding coding, CodingOf(op, /*dequantizes=*/false));
   ASSIGN_OR_RETURN(const AxisView view, ChannelView(op));
   const Array& x = op.Input("X");
-  std::vector<float> ranges = ChannelRanges(x, view);
+  std::vector<float> ranges = ChannelRanges(op, view);
   if (op.Bool("is_test")) {
     ASSIGN_OR_RETURN(const Array* stored, op.FindBefore("OutScale"));
     if (stored == nullptr || stored->size() != view.size) {
@@ -213,7 +223,7 @@ absl::Status ChannelWiseQuantize(OpRun& op) {
 absl::Status ChannelWiseQuantizeDequantize(OpRun& op) {
   ASSIGN_OR_RETURN(const Coding coding, CodingOf(op, /*dequantizes=*/true));
   ASSIGN_OR_RETURN(const AxisView view, ChannelView(op));
-  const std::vector<float> ranges = ChannelRanges(op.Input("X"), view);
+  const std::vector<float> ranges = ChannelRanges(op, view);
   op.SetOutput("Out", CodedChannels(op.Input("X"), view, ranges, coding));
   op.SetOutput("OutScale", RangeVector(ranges));
   return absl::OkStatus();
@@ -235,7 +245,7 @@ absl::Status QuantizeLinear(OpRun& op) {
   } else {
     ASSIGN_OR_RETURN(view, ChannelView(op));
     if (!is_test) {
-      ranges = ChannelRanges(x, *view);
+      ranges = ChannelRanges(op, *view);
       op.SetOutput("OutScale", RangeVector(ranges));
     } else {
       RETURN_IF_ERROR(op.CheckSize("Scale", view->size));
@@ -262,7 +272,7 @@ absl::Status WindowMeanQuantize(OpRun& op) {
     const int64_t seen = std::min(window.step, window.values.size());
     double sum = 0;
     for (int64_t i = 0; i < seen; ++i) sum += window.values[i];
-    range = static_cast<float>(sum / static_cast<double>(seen));
+    range = Widened(op, static_cast<float>(sum / static_cast<double>(seen)));
     op.SetOutput("OutScales", std::move(window.values));
     op.SetOutput("OutScale", OneNumber(range));
   }

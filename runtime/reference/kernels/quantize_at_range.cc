@@ -1,9 +1,10 @@
-// Quantization at a range that other ops give, and its gradient. Codes are made in float, as
-// fake_quantize.cc makes them.
+// Quantization at a range, or at a step and a zero point, that other ops give, and its gradient.
+// Codes are made in float, as fake_quantize.cc and fake_dequantize.cc make them.
 
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "ops/affine_codes.h"
 #include "ops/code_range.h"
 #include "ops/quant_math.h"
 #include "ops/surrogate.h"
@@ -59,6 +60,23 @@ absl::Status QuantizeAtRange(OpRun& op) {
   return absl::OkStatus();
 }
 
+struct Bounds {
+  double lowest;
+  double largest;
+};
+
+// Whether the surrogate takes u, or what it is rounded to, as one of the codes.
+bool IsInside(Surrogate surrogate, double u, double rounded, const Bounds& codes) {
+  if (surrogate == Surrogate::kRoundThenClamp) {
+    return rounded >= codes.lowest && rounded <= codes.largest;
+  }
+  return u > codes.lowest && u < codes.largest;
+}
+
+double RoundedBy(QuantSpec::Rounding rounding, double u) {
+  return rounding == QuantSpec::HALF_TO_EVEN ? std::nearbyint(u) : std::round(u);
+}
+
 // With u = X / step, the step range / n, and the codes `lowest` to n (ops/surrogate.h):
 //   dX = dOut and dstep = dOut * (round(u) - u) inside,
 //   dX = 0 and dstep = dOut * code outside.
@@ -73,17 +91,14 @@ absl::Status RangeGradient(OpRun& op) {
   const Array& ranges = op.Input("InScale");
   const double n = of.codes.largest;
   const double lowest = of.codes.smallest;
-  const bool to_even = of.codes.rounding == QuantSpec::HALF_TO_EVEN;
   Array dx = x;
   Array dranges(ranges.dtype, ranges.dims);
   ForEachElement(of.view, [&](int64_t c, int64_t i) {
     const float range = static_cast<float>(ranges[c]);
     const float code = QuantizeOne(static_cast<float>(x[i]), range, of.codes);
     const double u = ranges[c] <= 1e-30 ? x[i] * n * InverseRange(range) : x[i] * n / ranges[c];
-    const double rounded = to_even ? std::nearbyint(u) : std::round(u);
-    const bool is_inside = surrogate == Surrogate::kRoundThenClamp
-                               ? rounded >= lowest && rounded <= n
-                               : u > lowest && u < n;
+    const double rounded = RoundedBy(of.codes.rounding, u);
+    const bool is_inside = IsInside(surrogate, u, rounded, {lowest, n});
     const double of_step = !is_inside ? code : surrogate == Surrogate::kClamp ? 0 : code - u;
     dx[i] = is_inside ? dout[i] : 0;
     dranges[c] += dout[i] * of_step;
@@ -94,11 +109,81 @@ absl::Status RangeGradient(OpRun& op) {
   return absl::OkStatus();
 }
 
+// What quantizes with a zero point.
+struct Affine {
+  CodeRange codes;
+  float step;
+  float zero_point;
+};
+
+absl::StatusOr<Affine> AffineOf(const OpRun& op) {
+  const int64_t bit_length = op.Int("bit_length");
+  RETURN_IF_ERROR(CheckBits("bit_length", bit_length));
+  ASSIGN_OR_RETURN(const QuantSpec::Rounding rounding, RoundingOf(op));
+  RETURN_IF_ERROR(op.CheckSize("InScale", 1));
+  RETURN_IF_ERROR(op.CheckSize("InZeroPoint", 1));
+  const CodeRange codes =
+      AffineCodes(static_cast<int>(bit_length), op.Bool("unsigned_codes"), rounding);
+  const float zero_point = static_cast<float>(op.Input("InZeroPoint")[0]);
+  if (!IsCode(zero_point, codes)) {
+    return absl::InvalidArgumentError(absl::StrCat("the zero point is ", zero_point,
+                                                   "; want a code, ", codes.smallest, " to ",
+                                                   codes.largest));
+  }
+  return Affine{codes, static_cast<float>(op.Input("InScale")[0]), zero_point};
+}
+
+absl::Status QuantizeAffine(OpRun& op) {
+  ASSIGN_OR_RETURN(const Affine by, AffineOf(op));
+  Array out = op.Input("X");
+  for (double& x : out.values) {
+    const float code = StoredAffineCode(static_cast<float>(x), {by.step, by.zero_point}, by.codes);
+    x = (code - by.zero_point) * by.step;
+  }
+  op.SetOutput("Out", std::move(out));
+  return absl::OkStatus();
+}
+
+// With u = X / step, and the codes less the zero point:
+//   dX = dOut and dstep = dOut * (round(u) - u) inside,
+//   dX = 0, dstep = dOut * code and dzero_point = -step * dOut outside.
+absl::Status AffineGradient(OpRun& op) {
+  ASSIGN_OR_RETURN(const Affine by, AffineOf(op));
+  ASSIGN_OR_RETURN(const Surrogate surrogate, SurrogateOf(op.String(kSurrogateAttr)));
+  const Array& x = op.Input("X");
+  RETURN_IF_ERROR(op.CheckDims("Out@GRAD", x.dims));
+  const Array& dout = op.Input("Out@GRAD");
+  const Bounds codes = {static_cast<double>(by.codes.smallest) - by.zero_point,
+                        static_cast<double>(by.codes.largest) - by.zero_point};
+  const double step = op.Input("InScale")[0];
+  Array dx = x;
+  Array dstep(op.Input("InScale").dtype, op.Input("InScale").dims);
+  Array dzero_point(op.Input("InZeroPoint").dtype, op.Input("InZeroPoint").dims);
+  for (int64_t i = 0; i < x.size(); ++i) {
+    const double u = x[i] / step;
+    const double rounded = RoundedBy(by.codes.rounding, u);
+    if (IsInside(surrogate, u, rounded, codes)) {
+      dx[i] = dout[i];
+      dstep[0] += surrogate == Surrogate::kClamp ? 0 : dout[i] * (rounded - u);
+      continue;
+    }
+    dx[i] = 0;
+    dzero_point[0] -= step * dout[i];
+    if (!std::isnan(u)) dstep[0] += dout[i] * (u > 0 ? codes.largest : codes.lowest);
+  }
+  op.SetOutput("X@GRAD", std::move(dx));
+  op.SetOutput("InScale@GRAD", std::move(dstep));
+  op.SetOutput("InZeroPoint@GRAD", std::move(dzero_point));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 Kernels QuantizeAtRangeKernels() {
   return {{"fake_quantize_dequantize_at_range", QuantizeAtRange},
           {"fake_quantize_dequantize_at_range_grad", RangeGradient},
+          {"fake_quantize_dequantize_affine", QuantizeAffine},
+          {"fake_quantize_dequantize_affine_grad", AffineGradient},
           {"scale_gradient", [](OpRun& op) {
              op.SetOutput("Out", op.Input("X"));
              return absl::OkStatus();

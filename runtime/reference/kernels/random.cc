@@ -1,4 +1,5 @@
-// Random tensors, and dropout. runtime/random.h defines the numbers; they are not the reference's.
+// Random tensors, dropout and dither. runtime/random.h defines the numbers; they are not the
+// reference's.
 
 #include "runtime/random.h"
 
@@ -98,6 +99,15 @@ absl::Status RunDropout(OpRun& op) {
   return absl::OkStatus();
 }
 
+// Out = X + u - 1/2, with element i's number i as u.
+absl::Status Dither(OpRun& op) {
+  const RandomStream random = op.Random(op.Int("seed"));
+  Array out = op.Input("X");
+  for (int64_t i = 0; i < out.size(); ++i) out[i] += random.Uniform(i) - 0.5;
+  op.SetOutput("Out", std::move(out));
+  return absl::OkStatus();
+}
+
 absl::Status DropoutGradient(OpRun& op) {
   ASSIGN_OR_RETURN(const Dropout dropout, DropoutOf(op));
   Array dx = op.Input("Out@GRAD");
@@ -117,6 +127,7 @@ absl::Status DropoutGradient(OpRun& op) {
 
 Kernels RandomKernels() {
   return {
+      {"dither", Dither},
       {"uniform_random", UniformRandom},
       {"gaussian_random", GaussianRandom},
       {"truncated_gaussian_random", TruncatedGaussianRandom},

@@ -94,6 +94,22 @@ absl::Status ReduceGradient(OpRun& op, bool is_mean) {
   return absl::OkStatus();
 }
 
+// For a maximum: the gradient of each result goes to all elements that are equal to it.
+absl::Status MaximumGradient(OpRun& op) {
+  const Array& x = op.Input("X");
+  ASSIGN_OR_RETURN(const Reduction reduction, ReductionOf(op));
+  const int64_t size = Volume(reduction.out_dims);
+  RETURN_IF_ERROR(op.CheckSize("Out", size));
+  RETURN_IF_ERROR(op.CheckSize("Out@GRAD", size));
+  const Array& out = op.Input("Out");
+  const Array& dout = op.Input("Out@GRAD");
+  Array dx(x.dtype, x.dims);
+  ForEachPlace(x.dims, reduction.out_strides,
+               [&](int64_t i, int64_t out_i) { dx[i] = x[i] == out[out_i] ? dout[out_i] : 0; });
+  op.SetOutput("X@GRAD", std::move(dx));
+  return absl::OkStatus();
+}
+
 Kernel Reducing(double first, Combine combine, bool is_mean = false) {
   return [=](OpRun& op) { return Reduce(op, first, combine, is_mean); };
 }
@@ -140,6 +156,7 @@ Kernels ReductionKernels() {
          return ReduceToBool(op, false, [](double any, double x) { return any != 0 || x != 0; });
        }},
       {"reduce_sum_grad", [](OpRun& op) { return ReduceGradient(op, /*is_mean=*/false); }},
+      {"reduce_max_grad", MaximumGradient},
       {"reduce_mean_grad", [](OpRun& op) { return ReduceGradient(op, /*is_mean=*/true); }},
       {"cumsum", CumSum},
   };

@@ -76,6 +76,14 @@ std::vector<EditCase> EditCases() {
        [](Program& program, Rewriter& rewriter) {
          for (const Op& op : program.block(0).ops()) rewriter.Remove(op);
        }},
+      {"TheMapOfComposites",
+       [](Program&, Rewriter& rewriter) {
+         CompositeMap composites;
+         composites.add_composites()->set_block(0);
+         rewriter.SetComposites(composites);
+         composites.add_composites()->set_block(1);
+         rewriter.SetComposites(composites);
+       }},
       {"RemovedAndInsertedAtOnePlace",
        [](Program& program, Rewriter& rewriter) {
          rewriter.InsertBefore(OpAt(program, 0, 1), Relu("x", "before"));

@@ -76,7 +76,7 @@ TEST(ProgramTextErrors, Header) {
   ExpectErrors({
       {"program versoin=1",
        "p:1:9: found \"versoin\"; expected version, op_versions, retired_version, "
-       "retired_op_compatible_map, edit_log or unknown"},
+       "retired_op_compatible_map, edit_log, composites or unknown"},
       {"program version 1", R"(p:1:17: found "1"; expected "=" after version)"},
       {"program version=x", R"(p:1:17: found "x"; expected a version number)"},
       {"program version=1 version=2", "p:1:26: version is given twice; expected it once"},
@@ -91,11 +91,14 @@ TEST(ProgramTextErrors, Header) {
        "p:1:18: found a quoted string; expected serialized and quoted bytes"},
       {R"(program edit_log=serialized "\xff")",
        "p:1:18: these bytes are no EditLog; expected its protobuf wire format"},
+      {R"(program composites={})", "p:1:20: found \"{\"; expected serialized and quoted bytes"},
+      {R"(program composites=serialized "\xff")",
+       "p:1:20: these bytes are no CompositeMap; expected its protobuf wire format"},
       {R"(program unknown="\x08")",
        "p:1:9: these bytes are not a sequence of fields; expected protobuf's wire format"},
       {R"(program unknown=""x)",
        "p:1:19: found \"x\"; expected version, op_versions, retired_version, "
-       "retired_op_compatible_map, edit_log or unknown"},
+       "retired_op_compatible_map, edit_log, composites or unknown"},
       {"program retired_version=8", R"(p:1:25: found "8"; expected quoted bytes)"},
   });
 }

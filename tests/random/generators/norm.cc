@@ -1,4 +1,4 @@
-// Batch, layer, instance and group norm, and dropout.
+// Batch, layer, instance and group norm, dropout and dither.
 
 #include <algorithm>
 #include <cmath>
@@ -83,6 +83,28 @@ void BatchNorm(CaseMaker& c) {
   c.Sums(SizeOf(dims) / channels);
 }
 
+void FoldedBatchNorm(CaseMaker& c) {
+  const Dims dims = c.OneIn(4) ? c.SomeDims(2, 2, 20) : c.SomeDims(4, 4);
+  const int64_t channels = dims[1];
+  const std::string folded = c.Numbers(dims);
+  const std::string unfolded = c.Numbers(dims);
+  const std::string deviation = c.Numbers({channels}, 0.5f, 2);
+  const std::string scale = c.Numbers({channels});
+  const std::string bias = c.Numbers({channels});
+  const std::string mean = c.Numbers({channels});
+  const std::string variance = c.Numbers({channels}, 0.1f, 2);
+  const bool is_test = c.OneIn(4);
+  const float epsilon = 0.1f;
+  c.Op("folded_batch_norm(X=", folded, ", Unfolded=", unfolded, ", Deviation=", deviation,
+       ", Scale=", scale, ", Bias=", bias, ", Mean=", mean, ", Variance=", variance,
+       ") -> (Y=out, MeanOut=", mean, ", VarianceOut=", variance,
+       ", SavedMean=saved_mean, SavedVariance=saved_variance) {epsilon=", FloatText(epsilon),
+       ", momentum=", FloatText(c.Between(0.1f, 0.99f)), is_test ? ", is_test=true" : "", "}");
+  if (is_test) c.Fetch({"out"});
+  if (!is_test) c.Magnitude(LargestProduct(c.Input(unfolded), c.Input(scale), 1, epsilon));
+  c.Sums(SizeOf(dims) / channels);
+}
+
 void LayerNorm(CaseMaker& c) {
   const Dims dims = c.SomeDims(2, 4);
   const int axis = c.Between(1, static_cast<int>(dims.size()) - 1);
@@ -137,13 +159,16 @@ void Dropout(CaseMaker& c) {
        c.OneOf<std::string>({"upscale_in_train", "downgrade_in_infer"}), "\"}");
 }
 
+void Dither(CaseMaker& c) {
+  c.Op("dither(X=", c.Numbers(c.SomeDims(1, 4)), ") -> (Out=out) {seed=", c.Between(0, 2), "}");
+}
+
 }  // namespace
 
 Generators NormGenerators() {
-  return {{"batch_norm", BatchNorm},
-          {"layer_norm", LayerNorm},
-          {"instance_norm", InstanceNorm},
-          {"group_norm", GroupNorm},
+  return {{"batch_norm", BatchNorm}, {"folded_batch_norm", FoldedBatchNorm},
+          {"layer_norm", LayerNorm}, {"instance_norm", InstanceNorm},
+          {"group_norm", GroupNorm}, {"dither", Dither},
           {"dropout", Dropout}};
 }
 

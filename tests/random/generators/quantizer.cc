@@ -1,5 +1,6 @@
 // Ops that quantize and dequantize.
 
+#include <algorithm>
 #include <cmath>
 
 #include "tests/random/generators.h"
@@ -21,6 +22,9 @@ std::string BitsText(CaseMaker& c) {
       c.is_2x() && c.OneIn(2) ? absl::StrCat(", round_type=", c.Between(0, 1)) : "");
 }
 
+// Of an op that finds a range.
+std::string WideningText(CaseMaker& c) { return c.OneIn(3) ? ", power_of_two_steps=true" : ""; }
+
 std::string SomeState(CaseMaker& c, const Dims& dims, float low, float high) {
   const std::string state = c.Numbers(dims, low, high);
   c.Persist(state);
@@ -38,7 +42,7 @@ std::string ToQuantize(CaseMaker& c, const Dims& dims) {
 Generator AbsMax(const std::string& type) {
   return [type](CaseMaker& c) {
     c.Op(type, "(X=", ToQuantize(c, c.SomeDims(1, 4)), ") -> (Out=out, OutScale=scale) {",
-         BitsText(c), "}");
+         BitsText(c), WideningText(c), "}");
     c.Exact();
   };
 }
@@ -53,7 +57,7 @@ Generator ChannelWise(const std::string& type) {
     const std::string scale = reads_scale ? SomeState(c, {dims[axis]}, 0.1f, 3) : "scale";
     c.Op(type, "(X=", x, ") -> (Out=out, OutScale=", scale, ") {", BitsText(c),
          c.is_2x() ? absl::StrCat(", quant_axis=", axis) : "", reads_scale ? ", is_test=true" : "",
-         "}");
+         WideningText(c), "}");
     c.Exact();
   };
 }
@@ -68,8 +72,8 @@ Generator MovingAverage(const std::string& type) {
     c.Op(type, "(X=", x, observes ? "" : absl::StrCat(", InScale=", scale), ", InState=", state,
          ", InAccum=", accum, ") -> (Out=out, OutScale=", scale, ", OutState=", state,
          ", OutAccum=", accum, ") {moving_rate=", FloatText(c.Between(0.5f, 0.99f)),
-         ", is_test=", BoolText(c.OneIn(3)), observes ? "" : ", ", observes ? "" : BitsText(c),
-         "}");
+         ", is_test=", BoolText(c.OneIn(3)), ", ",
+         observes ? absl::StrCat("bit_length=", SomeBits(c)) : BitsText(c), WideningText(c), "}");
     c.Exact();
   };
 }
@@ -83,7 +87,7 @@ Generator Window(const std::string& type) {
     const std::string step = c.Integers(VarType::INT64, {1}, 0, 9);
     c.Op(type, "(X=", x, ", InScale=", scale, ", Iter=", step, ") -> (Out=out, OutScale=", scale,
          ", OutScales=", scales, ") {window_size=", size, ", is_test=", BoolText(c.OneIn(4)), ", ",
-         BitsText(c), "}");
+         BitsText(c), type == "fake_quantize_window_mean_abs_max" ? WideningText(c) : "", "}");
     c.Exact();
   };
 }
@@ -213,7 +217,8 @@ void QuantizeLinear(CaseMaker& c) {
   const std::string x = ToQuantize(c, dims);
   const std::string scale = SomeState(c, {axis < 0 ? 1 : dims[axis]}, 0.1f, 3);
   const std::string zero = c.Floats({1}, {0});
-  const std::string attributes = absl::StrCat("quant_axis=", axis, ", ", BitsText(c));
+  const std::string attributes =
+      absl::StrCat("quant_axis=", axis, ", ", BitsText(c), WideningText(c));
   if (c.OneIn(2)) {
     c.Op("quantize_linear(X=", x, ", Scale=", scale, ", ZeroPoint=", zero, ") -> (Y=out) {",
          attributes, "}");
@@ -252,6 +257,23 @@ void QuantizeAtRange(CaseMaker& c) {
        ", quant_axis=", axis, "}");
 }
 
+void QuantizeAffine(CaseMaker& c) {
+  const std::string x = c.Numbers(c.SomeDims(1, 4));
+  const bool is_unsigned = c.OneIn(2);
+  const int bits = SomeBits(c);
+  const int lowest = is_unsigned ? 0 : -(1 << (bits - 1));
+  const std::string step = SomeState(c, {1}, 0.01f, 0.1f);
+  const std::string zero_point =
+      c.Floats({1}, {static_cast<float>(c.Between(lowest, lowest + (1 << bits) - 1))});
+  c.Op("fake_quantize_dequantize_affine(X=", x, ", InScale=", step, ", InZeroPoint=", zero_point,
+       ") -> (Out=out) {bit_length=", bits, ", unsigned_codes=", BoolText(is_unsigned),
+       ", round_type=", c.Between(0, 1), "}");
+  // The gradient of the step is what rounding leaves of a number of steps.
+  float largest = 0;
+  for (const float value : c.Input(x).data<float>()) largest = std::max(largest, std::fabs(value));
+  c.Magnitude(largest / c.Input(step).data<float>()[0]);
+}
+
 void ScaleGradient(CaseMaker& c) {
   c.Op("scale_gradient(X=", c.Numbers(c.SomeDims(1, 4)), ", Factor=", c.Numbers({1}),
        ") -> (Out=out)");
@@ -277,6 +299,7 @@ Generators QuantizerGenerators() {
                            {"fake_dequantize_bias", DequantizeBias},
                            {"fake_channel_wise_dequantize_max_abs", DequantizeChannelWise},
                            {"dequantize_log", DequantizeLog},
+                           {"fake_quantize_dequantize_affine", QuantizeAffine},
                            {"fake_quantize_dequantize_at_range", QuantizeAtRange},
                            {"scale_gradient", ScaleGradient},
                            {"quantize_linear", QuantizeLinear},

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "ops/quantizer_table.h"
+#include "ops/quantizers/power_of_two_steps.h"
 #include "transpiler/plan/target.h"
 
 namespace fixpoint::random_cases {
@@ -58,6 +60,18 @@ void DrawWeights(CaseMaker& c, bool is_trained, QuantSpec* spec) {
   }
 }
 
+// Steps are powers of two where the quantizers can have such.
+void DrawStepsOfTarget(CaseMaker& c, RandomConfiguration* drawn) {
+  const QuantizerTable quantizers;
+  const auto draw = [&](const QuantSpec& spec, Target::Abilities* abilities) {
+    const bool may_be = CanHavePowerOfTwoSteps(*quantizers.Find(spec.quantizer()));
+    if (may_be && c.OneIn(3)) abilities->set_power_of_two_steps(true);
+  };
+  draw(drawn->config.activations(), drawn->target.mutable_activation_abilities());
+  if (drawn->config.has_fc_weights()) return;
+  draw(drawn->config.weights(), drawn->target.mutable_weight_abilities());
+}
+
 // Whatever there is.
 RandomConfiguration DrawOfOneDnn(CaseMaker& c, bool is_trained) {
   RandomConfiguration drawn;
@@ -73,6 +87,7 @@ RandomConfiguration DrawOfOneDnn(CaseMaker& c, bool is_trained) {
     rows->set_quantizer("row_wise_min_max");
     rows->set_form(QuantSpec::SEPARATE);
   }
+  DrawStepsOfTarget(c, &drawn);
   for (const char* type : {"pool2d", "elementwise_mul", "slice", "layer_norm"}) {
     if (c.OneIn(2)) drawn.config.add_also_quantize(type);
   }

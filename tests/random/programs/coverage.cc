@@ -6,6 +6,7 @@
 #include "ops/epilogue.h"
 #include "ops/epilogue_attributes.h"
 #include "ops/op_traits.h"
+#include "ops/quantizers/power_of_two_steps.h"
 #include "proto/program/attributes.h"
 #include "transpiler/lower/lower.h"
 #include "transpiler/report/lowering_account.h"
@@ -25,6 +26,9 @@ void AddSpec(const char* what, const QuantSpec& spec, std::set<std::string>* fou
   found->insert(absl::StrCat(
       what, spec.rounding() == QuantSpec::HALF_TO_EVEN ? " half to even" : " half away from zero"));
   found->insert(absl::StrCat(what, " by ", spec.quantizer()));
+  if (spec.parameters().contains(kPowerOfTwoStepsAttr)) {
+    found->insert(absl::StrCat(what, " in steps of powers of two"));
+  }
 }
 
 std::vector<std::string> WaysToQuantize() {
@@ -50,6 +54,7 @@ std::vector<std::string> WaysToQuantize() {
     }
     categories.push_back(absl::StrCat(what, " half to even"));
     categories.push_back(absl::StrCat(what, " half away from zero"));
+    categories.push_back(absl::StrCat(what, " in steps of powers of two"));
   }
   return categories;
 }

@@ -55,6 +55,22 @@ std::string BatchNorm(const std::string& attrs) {
          attrs + "}";
 }
 
+// The deviation of 3 channels is that of their running variance, or not.
+std::string FoldedBatchNorm(const std::string& attrs) {
+  return R"(
+    var x f32[2,3,2,3] persistable
+    var unfolded f32[2,3,2,3] persistable
+    var deviation f32[3] stop_gradient
+    var scale f32[3] persistable
+    var bias f32[3] persistable
+    var mean f32[3] stop_gradient
+    var variance f32[3] stop_gradient
+    folded_batch_norm(X=x, Unfolded=unfolded, Deviation=deviation, Scale=scale, Bias=bias,
+      Mean=mean, Variance=variance) -> (Y=out, MeanOut=mean_out, VarianceOut=variance_out,
+      SavedMean=m, SavedVariance=v) {)" +
+         attrs + "}";
+}
+
 }  // namespace
 
 std::vector<GradientCase> GradientCases() {
@@ -78,6 +94,8 @@ std::vector<GradientCase> GradientCases() {
       Unary("log", "", {0.5, 2}),
       Unary("sqrt", "", {0.5, 2}),
       Unary("square"),
+      Unary("erf"),
+      Unary("reduce_max", "dim=[1], keep_dim=true"),
       Unary("scale", "scale=3.0, bias=1.0, bias_after_scale=false"),
       Unary("clip", "min=-1.0, max=1.0"),
       Unary("squared_l2_norm"),
@@ -130,6 +148,8 @@ std::vector<GradientCase> GradientCases() {
       {"batch_norm", BatchNorm("")},
       {"batch_norm_channels_last", BatchNorm("data_layout=\"NHWC\"")},
       {"batch_norm_global", BatchNorm("use_global_stats=true"), "", {0.5, 2}},
+      {"folded_batch_norm", FoldedBatchNorm(""), "", {0.5, 2}},
+      {"folded_batch_norm_channels_last", FoldedBatchNorm("data_layout=\"NHWC\""), "", {0.5, 2}},
       {"layer_norm", R"(
          var x f32[2,3,2] persistable
          var scale f32[6] persistable

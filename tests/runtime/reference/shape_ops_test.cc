@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <sstream>
 #include <string>
 
 #include "tests/runtime/reference/run_ops.h"
@@ -247,6 +248,20 @@ TEST(Dropout, DropsNothingInInference) {
   )",
                    "x f32[4] 1 2 3 4\n"),
             "a f32[4] 0.75 1.5 2.25 3\nb f32[4] 1 2 3 4\n");
+}
+
+// The numbers of seed 3, of which the second is below a half, less a half.
+TEST(Dither, AddsNumbersAroundZero) {
+  const std::string dithered = RunOps("dither(X=x) -> (Out=y) {seed=3}", "x f32[4] 1 2 3 4\n");
+  std::istringstream read(dithered);
+  std::string name, type;
+  read >> name >> type;
+  for (const double x : {1.0, 2.0, 3.0, 4.0}) {
+    double y = 0;
+    ASSERT_TRUE(read >> y) << dithered;
+    EXPECT_EQ(y < x, x == 2) << dithered;
+    EXPECT_NEAR(y, x, 0.5);
+  }
 }
 
 }  // namespace

@@ -146,6 +146,12 @@ TEST(NniConfig, NamesThatNoLayerHasAreAnError) {
             "correct it, or set `optional: true` where that is meant [in plan_quantizers]");
 }
 
+TEST(NniConfig, NamesAreNoPatterns) {
+  EXPECT_EQ(Quantized(R"([{"quant_types": ["weight"], "quant_bits": 8, "op_names": ["conv*"]}])"),
+            "c.json:1:60: op_names: \"conv*\" is no name of a layer; op_names are whole names, and "
+            "op_names_re are patterns");
+}
+
 TEST(ModuleTypes, AreOpsThatThereAre) {
   for (const std::string& type : OpTypesOfAllModules()) {
     EXPECT_NE(FindOpSchema(type), nullptr) << type;

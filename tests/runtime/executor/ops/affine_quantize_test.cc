@@ -56,6 +56,36 @@ TEST(AffineQuantizer, GoesByTheStepThatItHasInTestMode) {
             "");
 }
 
+// An optimizer has moved the step by the time that the gradients of the product read what the codes
+// stood for. Codes of 12 bits are not held.
+TEST(AffineQuantizer, KeepsItsCodesWhenATrainedStepMoves) {
+  for (const char* surrogate : {"clamp_then_round", "round_then_clamp", "clamp"}) {
+    for (const char* codes :
+         {"bit_length=4, unsigned_codes=true, round_type=0", "bit_length=12, round_type=1"}) {
+      const std::string attrs = absl::StrCat("{", codes, ", surrogate=\"", surrogate, "\"}");
+      EXPECT_EQ(OpDifferences(absl::StrCat(R"(program version=2006002
+      block 0 {
+        var s f32[1] persistable
+        var z f32[1] persistable
+        fake_quantize_dequantize_affine(X=x, InScale=s, InZeroPoint=z) -> (Out=xd) )",
+                                           attrs, R"(
+        mul(X=xd, Y=w) -> (Out=y)
+        mul_grad(X=xd, Y=w, Out@GRAD=dy) -> (X@GRAD=dxd, Y@GRAD=dw)
+        fake_quantize_dequantize_affine_grad(X=x, InScale=s, InZeroPoint=z, Out@GRAD=dxd) -> (
+          X@GRAD=dx, InScale@GRAD=ds, InZeroPoint@GRAD=dz) )",
+                                           attrs, R"(
+        scale(X=s) -> (Out=s) {scale=0.5}
+        scale(X=z) -> (Out=z) {bias=1.0}
+      })"),
+                              Drawn("x", {3, 10}) + Drawn("w", {10, 4}) + Drawn("dy", {3, 4}) +
+                                  "s f32[1] 0.1\nz f32[1] 5\n",
+                              1e-5, {"y", "dx", "dw", "ds", "dz"}),
+                "")
+          << attrs;
+    }
+  }
+}
+
 // A parameter file may hold anything.
 TEST(AffineQuantizer, RefusesAZeroPointThatIsNoCode) {
   for (const char* zero_point : {"nan", "256", "-1", "3.5"}) {

@@ -88,5 +88,15 @@ TEST(Cast, GivesTheNearestThatTheTypeHolds) {
       "");
 }
 
+// Codes of weights.
+TEST(Cast, OfIntegersOf16BitsGivesFloats) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        cast(X=x) -> (Out=y) {in_dtype=1, out_dtype=5}
+      })",
+                          "x i16[4] -32768 -1 0 32767\n", 0),
+            "");
+}
+
 }  // namespace
 }  // namespace fixpoint::executor

@@ -3,10 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "proto/program/program.h"
 #include "runtime/executor/executor.h"
 #include "runtime/scope.h"
@@ -31,6 +35,31 @@ TEST(BatchNorm, ByGivenStatisticsHasAGradientToo) {
                               Drawn("dy", {4, 5, 3, 3}),
                           1e-5, {"y", "dx", "dscale", "dbias"}),
             "");
+}
+
+// In both modes, with images channels last and not.
+TEST(BatchNorm, FoldedIntoAProductIsAsTheInterpreterHasIt) {
+  for (const char* attributes : {"", "is_test=true", "data_layout=\"NHWC\""}) {
+    const bool channels_last = absl::StartsWith(attributes, "data");
+    const std::vector<int64_t> dims = {4, channels_last ? 3 : 5, 3, channels_last ? 5 : 3};
+    EXPECT_EQ(
+        OpDifferences(absl::StrReplaceAll(R"(program version=2006002
+      block 0 {
+        folded_batch_norm(X=x, Unfolded=u, Deviation=d, Scale=scale, Bias=bias, Mean=mean,
+          Variance=variance) -> (Y=y, MeanOut=mean, VarianceOut=variance, SavedMean=m,
+          SavedVariance=v) {ATTRIBUTES}
+        folded_batch_norm_grad(X=x, Unfolded=u, Deviation=d, Scale=scale, Mean=mean, SavedMean=m,
+          SavedVariance=v, Y@GRAD=dy) -> (X@GRAD=dx, Unfolded@GRAD=du, Scale@GRAD=dscale,
+          Bias@GRAD=dbias) {ATTRIBUTES}
+      })",
+                                          {{"ATTRIBUTES", attributes}}),
+                      Drawn("x", dims) + Drawn("u", dims) + "d f32[5] 1 2 0.5 4 3\n" +
+                          Drawn("scale", {5}) + Drawn("bias", {5}) + Drawn("mean", {5}) +
+                          "variance f32[5] 1 2 3 4 0.5\n" + Drawn("dy", dims),
+                      1e-5, {"y", "m", "v", "mean", "variance", "dx", "du", "dscale", "dbias"}),
+        "")
+        << attributes;
+  }
 }
 
 TEST(BatchNorm, WithItsReluIsOneStep) {

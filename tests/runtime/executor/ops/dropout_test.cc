@@ -1,4 +1,4 @@
-// dropout, on the executor and on the reference interpreter.
+// dropout and dither, on the executor and on the reference interpreter.
 
 #include <gtest/gtest.h>
 
@@ -19,6 +19,16 @@ TEST(Dropout, OfAnImageDropsTheSameElements) {
       })",
                           Drawn("x", {2, 3, 5, 4}) + Drawn("w", {6, 3, 2, 1}), 1e-5,
                           {"y", "z", "m", "dy", "tested"}),
+            "");
+}
+
+TEST(Dither, OfAnImageAddsTheSameNumbers) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        conv2d(Input=x, Filter=w) -> (Output=y)
+        dither(X=y) -> (Out=z) {seed=5}
+      })",
+                          Drawn("x", {2, 3, 5, 4}) + Drawn("w", {6, 3, 2, 1}), 1e-5, {"z"}),
             "");
 }
 

@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""The accuracies of quantizers at few bits of docs/results.md: LeNet-5 on MNIST and ResNet-20 on
+CIFAR-10, trained in float, and from there with each quantizer.
+
+  ./bazelw run --config=opt //benchmarks:quantizer_accuracy -- --mnist=FOLDER --cifar10=FOLDER
+      OUTPUT [--rows=lsq,pact] [--bits=4,2] [--threads=N] [--mnist_epochs=N] [--cifar10_epochs=N]
+      [--mnist_float_epochs=N] [--cifar10_float_epochs=N]
+
+A data set that is not given has no table. OUTPUT keeps checkpoints, parameters, programs and
+accuracies: a run that was interrupted goes on there, and rows that are there already are printed
+too. Every entry is of the lowered program. Prints tables in Markdown.
+
+As in the papers the first and the last layer have 8 bits, and what residual connections add stays
+float.
+"""
+
+import argparse
+import json
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import training_runs  # noqa: E402
+
+_BITS = (8, 4, 3, 2, 1)
+# Name; quantizers of weights and of activations; the bits that it has.
+_ROWS = (
+    ("moving_average_abs_max", "channel_wise_abs_max", "moving_average_abs_max", (8, 4, 3, 2)),
+    ("lsq", "channel_wise_lsq", "lsq", (8, 4, 3, 2)),
+    ("tqt", "tqt", "tqt", (8, 4, 3, 2)),
+    ("pact", "dorefa", "pact", (8, 4, 3, 2)),
+    ("dorefa", "dorefa", "dorefa_activations", (8, 4, 3, 2)),
+    ("ternary", "channel_wise_ternary", "lsq", (2,)),
+    ("binary", "channel_wise_binary", "lsq", (1,)),
+)
+_PER_CHANNEL = "channel_wise_"
+# What 1-bit weights are multiplied with.
+_ACTIVATION_BITS_OF_1 = 8
+
+
+class _Task:
+
+    def __init__(self, title, network, last_layer, scores, float_rate, rate):
+        self.title = title
+        self.network = network
+        self.last_layer = last_layer
+        self.scores = scores
+        self.float_rate = float_rate
+        self.rate = rate
+
+
+_TASKS = {
+    "mnist": _Task("LeNet-5, MNIST", "lenet5", "fc_2", "fc_2.tmp_1", "cosine:0.001",
+                   "cosine:0.0005"),
+    "cifar10": _Task("ResNet-20, CIFAR-10", "resnet20", "fc_0", "fc_0.tmp_1",
+                     "cosine:0.1,warmup=400", "cosine:0.02"),
+}
+
+
+def _spec(quantizer, bits):
+    granularity = "PER_CHANNEL" if quantizer.startswith(_PER_CHANNEL) else "PER_TENSOR"
+    return f"quantizer: '{quantizer}' form: FUSED bits: {bits} granularity: {granularity}"
+
+
+def _config(task, weights, activations, bits):
+    activation_bits = _ACTIVATION_BITS_OF_1 if bits == 1 else bits
+    ends = "".join(
+        f"rules {{ layer: '{layer}' slot: '{slot}' spec {{ {_spec(quantizer, 8)} }} }} "
+        for layer, weight, activation in (("conv2d_0", "Filter", "Input"),
+                                          (task.last_layer, "Y", "X"))
+        for slot, quantizer in ((weight, "channel_wise_abs_max"),
+                                (activation, "moving_average_abs_max")))
+    return (f"target: 'onednn_int8' weights {{ {_spec(weights, bits)} }} "
+            f"activations {{ {_spec(activations, activation_bits)} }} {ends}"
+            "rules { op_type: 'elementwise_add' skip: true optional: true }")
+
+
+def _table(task, runs, epochs, float_epochs, wanted):
+    """Prints the table; what is not there yet is trained where `wanted` says so."""
+    results = runs.path("accuracies.json")
+    known = json.loads(results.read_text()) if results.exists() else {}
+
+    def kept(name, find):
+        if name not in known:
+            known[name] = find()
+            print(f"{task.title}, {name}: {known[name]:.2f} %", file=sys.stderr, flush=True)
+            results.write_text(json.dumps(known, indent=1))
+        return known[name]
+
+    params = runs.path("float.params")
+    in_float = kept("float", lambda: runs.in_float(float_epochs, task.float_rate)[2])
+    print(f"\n| {task.title}, float {in_float:.2f} % | "
+          + " | ".join(f"{bits} bits" if bits > 1 else "1 bit" for bits in _BITS)
+          + " |\n|---" + "|---" * len(_BITS) + "|")
+    for row, weights, activations, has in _ROWS:
+        cells = []
+        for bits in _BITS:
+            name = f"{row}.{bits}"
+            if bits in has and wanted(row, bits):
+                kept(name, lambda: runs.trained(name, _config(task, weights, activations, bits),
+                                                params, epochs, task.rate))
+            cells.append(f"{known[name]:.2f} %" if name in known else "" if bits in has else "-")
+        print(f"| `{row}` | " + " | ".join(cells) + " |", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--tools", required=True)  # paths, comma separated
+    for name, float_epochs, epochs in (("mnist", 10, 3), ("cifar10", 50, 10)):
+        parser.add_argument(f"--{name}")
+        parser.add_argument(f"--{name}_float_epochs", type=int, default=float_epochs)
+        parser.add_argument(f"--{name}_epochs", type=int, default=epochs)
+    parser.add_argument("--rows", default=",".join(row[0] for row in _ROWS))
+    parser.add_argument("--bits", default=",".join(map(str, _BITS)))
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("output")
+    arguments = parser.parse_args()
+    rows = arguments.rows.split(",")
+    unknown = set(rows) - {row[0] for row in _ROWS}
+    if unknown:
+        parser.error(f"unknown rows: {', '.join(sorted(unknown))}")
+    bits = set(map(int, arguments.bits.split(",")))
+    if not arguments.mnist and not arguments.cifar10:
+        parser.error("want --mnist=FOLDER, --cifar10=FOLDER or both")
+    for data, task in _TASKS.items():
+        folder = getattr(arguments, data)
+        if folder:
+            runs = training_runs.TrainingRuns(
+                arguments.tools, task.network, task.scores, f"{data}:{folder}",
+                pathlib.Path(arguments.output) / data, arguments.threads)
+            _table(task, runs, getattr(arguments, f"{data}_epochs"),
+                   getattr(arguments, f"{data}_float_epochs"),
+                   lambda row, count: row in rows and count in bits)
+
+
+if __name__ == "__main__":
+    main()

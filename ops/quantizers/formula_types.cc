@@ -1,0 +1,86 @@
+#include "ops/quantizers/formula_types.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "ops/infer.h"
+#include "proto/program/op_builder.h"
+
+namespace fixpoint {
+
+FormulaTypes::FormulaTypes(const QuantizerText& text, const QuantizerRecipe& recipe,
+                           const QuantizerUse& use)
+    : text_(text), era_(use.era) {
+  Declare(Quantizer::kLearningRate, {1});
+  if (use.dims.has_value()) {
+    for (const char* name : {Quantizer::kValue, Quantizer::kResult, Quantizer::kValueGradient,
+                             Quantizer::kResultGradient}) {
+      Declare(name, *use.dims);
+    }
+  }
+  for (const QuantizerState& state : recipe.state) {
+    Dims dims = {1};
+    if (state.extent == QuantizerState::Extent::kChannels) {
+      if (!use.dims.has_value()) continue;
+      dims = {(*use.dims)[use.spec.axis()]};
+    } else if (state.extent != QuantizerState::Extent::kOne) {
+      continue;
+    }
+    Declare(state.name, dims);
+    if (state.is_trained) Declare(Quantizer::GradientOf(state), dims);
+  }
+}
+
+absl::Status FormulaTypes::Take(const std::vector<OpDesc>& ops,
+                                const QuantizerText::Section& section) {
+  for (const OpDesc& op : ops) {
+    const auto inferred = InferOutputs(op, era_, [this](absl::string_view name) {
+      const auto known = types_.find(name);
+      return known == types_.end() ? nullptr : &known->second;
+    });
+    if (!inferred.ok()) {
+      return text_.Error(LineOf(op, section),
+                         absl::StrCat(op.type(), ": ", inferred.status().message()));
+    }
+    size_t output = 0;
+    for (const OpDesc::Var& slot : op.outputs()) {
+      for (const std::string& name : slot.arguments()) {
+        const InferredOutput& given = (*inferred)[output++];
+        if (!given.dims.has_value()) continue;
+        const auto known = types_.find(name);
+        if (known == types_.end()) {
+          types_[name] = MakeTensorVar(name, given.dtype.value_or(VarType::FP32), *given.dims);
+          continue;
+        }
+        const TensorInfo wanted = TensorInfoOf(&known->second);
+        if (!wanted.has_dims() || MayBeEqual(wanted.dims, *given.dims)) continue;
+        return text_.Error(LineOf(op, section),
+                           absl::StrCat("writes \"", name, "\" as ", DimsText(*given.dims),
+                                        "; want ", DimsText(wanted.dims)));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+void FormulaTypes::Declare(const std::string& name, DimsView dims) {
+  types_[name] = MakeTensorVar(name, VarType::FP32, dims);
+}
+
+// That of the text's own op; derived ops have that of the quantizer.
+int FormulaTypes::LineOf(const OpDesc& op, const QuantizerText::Section& section) const {
+  for (size_t i = 0; i < section.ops.size(); ++i) {
+    const OpDesc& written = section.ops[i];
+    if (written.type() != op.type() || written.outputs_size() == 0 || op.outputs_size() == 0) {
+      continue;
+    }
+    const auto& names = written.outputs(0).arguments();
+    if (std::equal(names.begin(), names.end(), op.outputs(0).arguments().begin(),
+                   op.outputs(0).arguments().end())) {
+      return section.lines[i];
+    }
+  }
+  return text_.line;
+}
+
+}  // namespace fixpoint

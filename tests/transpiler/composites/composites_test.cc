@@ -1,0 +1,435 @@
+// Composites and their components: equal values, the way back, and what survives on the way to
+// integers. What components are is in tests/golden/rewrite.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "ops/backward.h"
+#include "proto/program/program.h"
+#include "proto/program/rewriter.h"
+#include "runtime/reference/interpreter.h"
+#include "runtime/scope.h"
+#include "runtime/tensor.h"
+#include "tests/testing/parsed_program.h"
+#include "transpiler/composites/component_parameters.h"
+#include "transpiler/composites/composite_passes.h"
+#include "transpiler/freeze/freeze.h"
+#include "transpiler/freeze/test_program.h"
+#include "transpiler/lower/lower.h"
+#include "transpiler/patterns/rewrite.h"
+#include "transpiler/train/quantize_transpiler.h"
+
+namespace fixpoint {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+
+std::string Bytes(const Program& program) { return program.Proto().SerializeAsString(); }
+
+// Runs passes, and leaves no edit log.
+absl::StatusOr<RewriteReport> RunPasses(Program* program, const std::string& pipeline) {
+  auto passes = RewritePasses({});
+  CHECK(passes.ok() && AddCompositePasses(&*passes).ok());
+  RewriteOptions options;
+  options.passes = &*passes;
+  options.pipeline = pipeline;
+  auto report = Rewrite(program, {}, options);
+  program->ClearEditLog();
+  return report;
+}
+
+Program Expanded(const Program& program) {
+  Program expanded = program.Clone();
+  const auto report = RunPasses(&expanded, "expand_composites");
+  CHECK(report.ok()) << report.status();
+  CHECK(!report->replaced.empty());
+  return expanded;
+}
+
+Tensor Numbers(std::vector<int64_t> dims, int seed, float scale = 1) {
+  Tensor tensor = Tensor::Allocate(VarType::FP32, std::move(dims)).value();
+  int i = seed;
+  for (float& value : tensor.mutable_data<float>()) {
+    i = (i * 7919 + 104729) % 10007;
+    value = scale * (i / 5003.0f - 1);
+  }
+  return tensor;
+}
+
+// The fetch of a program whose other variables are numbers.
+std::vector<float> Fetched(
+    const Program& program, const std::string& fetch,
+    const std::vector<std::pair<std::string, std::vector<int64_t>>>& values) {
+  Scope scope;
+  int seed = 1;
+  for (const auto& [name, dims] : values) scope.Set(name, Numbers(dims, seed++));
+  auto interpreter = reference::Interpreter::Create(program, &scope);
+  CHECK(interpreter.ok()) << interpreter.status();
+  const auto fetched = interpreter->Run({}, {fetch}, 0);
+  CHECK(fetched.ok()) << fetched.status();
+  const auto data = (*fetched)[0].data<float>();
+  return {data.begin(), data.end()};
+}
+
+void ExpectNear(const std::vector<float>& a, const std::vector<float>& b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 2e-6) << i;
+}
+
+constexpr char kFunctions[] = R"(program version=2006002
+block 0 {
+  var x f32[2,4,2,3]
+  var g f32[24] persistable
+  var b f32[24] persistable
+  var c f32[4] persistable
+  var n f32[2,4,2,3]
+  var mean f32[2]
+  var variance f32[2]
+  var m f32[2,4,2,3]
+  var group_mean f32[2,2]
+  var group_variance f32[2,2]
+  var a f32[2,4,2,3]
+  var s f32[2,4,2,3]
+  var y f32[2,4,2,3]
+  layer_norm(Bias=b, Scale=g, X=x) -> (Mean=mean, Variance=variance, Y=n) {begin_norm_axis=1}
+  group_norm(Bias=c, Scale=c, X=n) -> (Mean=group_mean, Variance=group_variance, Y=m) {groups=2}
+  gelu(X=m) -> (Out=a)
+  swish(X=a) -> (Out=s) {beta=1.5}
+  softmax(X=s) -> (Out=y) {axis=1}
+}
+)";
+
+TEST(Composites, ComponentsComputeTheSame) {
+  const Program program = ParsedProgram(kFunctions);
+  const Program expanded = Expanded(program);
+  for (const Op& op : expanded.ops()) {
+    EXPECT_THAT((std::vector<std::string>{"layer_norm", "group_norm", "gelu", "swish", "softmax"}),
+                Not(Contains(op.type())));
+  }
+  const std::vector<std::pair<std::string, std::vector<int64_t>>> values = {
+      {"x", {2, 4, 2, 3}}, {"g", {24}}, {"b", {24}}, {"c", {4}}};
+  ExpectNear(Fetched(program, "y", values), Fetched(expanded, "y", values));
+}
+
+TEST(Composites, RaisedAgainTheyHaveTheSameBytes) {
+  Program program = ParsedProgram(kFunctions);
+  const std::string original = Bytes(program);
+  program = Expanded(program);
+  EXPECT_EQ(program.Proto().composites().composites_size(), 5);
+  // Saved and loaded.
+  program = *Program::Create(program.Proto());
+  ASSERT_TRUE(RunPasses(&program, "raise_composites").ok());
+  EXPECT_EQ(Bytes(program), original);
+}
+
+TEST(Composites, DeclarationsThatWereRemovedComeBack) {
+  Program program = Expanded(ParsedProgram(kFunctions));
+  Rewriter(&program, "test").Remove(*program.Find(program.block(0), "group_mean"));
+  ASSERT_TRUE(RunPasses(&program, "raise_composites").ok());
+  EXPECT_NE(program.Find(program.block(0), "group_mean"), nullptr);
+}
+
+TEST(Composites, UndoTakesTheMapAlong) {
+  Program program = ParsedProgram(kFunctions);
+  const std::string original = Bytes(program);
+  auto passes = RewritePasses({});
+  ASSERT_TRUE(passes.ok() && AddCompositePasses(&*passes).ok());
+  RewriteOptions options;
+  options.passes = &*passes;
+  options.pipeline = "expand_composites";
+  ASSERT_TRUE(Rewrite(&program, {}, options).ok());
+  const std::string expanded = Bytes(program);
+  options.pipeline = "raise_composites";
+  ASSERT_TRUE(Rewrite(&program, {}, options).ok());
+  EXPECT_FALSE(program.Proto().has_composites());
+  ASSERT_TRUE(Untranspile(&program).ok());
+  EXPECT_EQ(Bytes(program), expanded);
+  ASSERT_TRUE(Untranspile(&program).ok());
+  EXPECT_EQ(Bytes(program), original);
+}
+
+constexpr char kTraining[] = R"(program version=2006002
+block 0 {
+  var x f32[3,4]
+  var w f32[4,4] persistable
+  var g f32[4] persistable
+  var b f32[4] persistable
+  var a f32[3,4]
+  var p f32[3,4]
+  var y f32[3,4]
+  var mean f32[3] stop_gradient
+  var variance f32[3] stop_gradient
+  var h f32[3,4]
+  var z f32[3,4]
+  var l f32[1]
+  matmul_v2(X=x, Y=w) -> (Out=a)
+  softmax(X=a) -> (Out=p)
+  layer_norm(Bias=b, Scale=g, X=p) -> (Mean=mean, Variance=variance, Y=y) {begin_norm_axis=1}
+  gelu(X=y) -> (Out=h)
+  matmul_v2(X=h, Y=w) -> (Out=z)
+  mean(X=z) -> (Out=l)
+}
+)";
+
+TEST(Composites, GradientsAreEqualAndComeBackToo) {
+  Program program = ParsedProgram(kTraining);
+  ASSERT_TRUE(AppendBackward(&program, "l").ok());
+  program.ForgetEdits();
+  const std::string original = Bytes(program);
+  Program expanded = Expanded(program);
+  EXPECT_EQ(expanded.Proto().composites().composites_size(), 3);
+  const std::vector<std::pair<std::string, std::vector<int64_t>>> values = {
+      {"x", {3, 4}}, {"w", {4, 4}}, {"g", {4}}, {"b", {4}}};
+  for (const char* gradient : {"w@GRAD", "g@GRAD", "b@GRAD"}) {
+    ExpectNear(Fetched(program, gradient, values), Fetched(expanded, gradient, values));
+  }
+  ASSERT_TRUE(RunPasses(&expanded, "raise_composites").ok());
+  EXPECT_EQ(Bytes(expanded), original);
+}
+
+double Sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+
+std::string RnnProgram(const std::string& mode, int gates, bool both_ways) {
+  const int directions = both_ways ? 2 : 1;
+  std::string text = absl::StrCat("program version=2006002\nblock 0 {\n  var x f32[3,2,2]\n");
+  std::vector<std::string> weights;
+  for (int d = 0; d < directions; ++d) {
+    absl::StrAppend(&text, "  var wi", d, " f32[", gates * 2, ",2] persistable\n  var wh", d,
+                    " f32[", gates * 2, ",2] persistable\n");
+    absl::StrAppend(&text, "  var bi", d, " f32[", gates * 2, "] persistable\n  var bh", d, " f32[",
+                    gates * 2, "] persistable\n");
+  }
+  absl::StrAppend(&text, "  var h0 f32[", directions, ",2,2]\n  var c0 f32[", directions,
+                  ",2,2]\n  var y f32[3,2,", 2 * directions, "]\n  var h f32[", directions,
+                  ",2,2]\n  var c f32[", directions, ",2,2]\n  var r f32[]\n");
+  const bool is_lstm = mode == "LSTM";
+  absl::StrAppend(&text, "  rnn(Input=x, PreState=[h0", is_lstm ? ", c0" : "", "], WeightList=[",
+                  both_ways ? "wi0, wh0, wi1, wh1, bi0, bh0, bi1, bh1" : "wi0, wh0, bi0, bh0",
+                  "]) -> (Out=y, Reserve=r, State=[h", is_lstm ? ", c" : "", "]) {mode=\"", mode,
+                  "\", is_bidirec=", both_ways ? "true" : "false",
+                  ", hidden_size=2, input_size=2, is_test=true}\n}\n");
+  return text;
+}
+
+// One direction of one layer for inputs of 2 and states of 2, as the reference defines it:
+// WeightList [gates * 2, 2], blocks i, f, g, o of an LSTM and r, z, n of a GRU.
+std::vector<float> Recur(const std::string& mode, int gates, bool backward, const Tensor& x,
+                         const Tensor& wi, const Tensor& wh, const Tensor& bi, const Tensor& bh,
+                         const Tensor& h0, const Tensor& c0) {
+  std::vector<float> out(12);
+  const int first_state = backward ? 4 : 0;
+  for (int n = 0; n < 2; ++n) {
+    double h[2];
+    double c[2];
+    for (int j = 0; j < 2; ++j) {
+      h[j] = h0.data<float>()[first_state + n * 2 + j];
+      c[j] = c0.data<float>()[first_state + n * 2 + j];
+    }
+    for (int step = 0; step < 3; ++step) {
+      const int t = backward ? 2 - step : step;
+      std::vector<double> input(gates * 2);
+      std::vector<double> state(gates * 2);
+      for (int k = 0; k < gates * 2; ++k) {
+        input[k] = bi.data<float>()[k];
+        state[k] = bh.data<float>()[k];
+        for (int j = 0; j < 2; ++j) {
+          input[k] += x.data<float>()[(t * 2 + n) * 2 + j] * wi.data<float>()[k * 2 + j];
+          state[k] += h[j] * wh.data<float>()[k * 2 + j];
+        }
+      }
+      for (int j = 0; j < 2; ++j) {
+        const auto sum = [&](int gate) { return input[gate * 2 + j] + state[gate * 2 + j]; };
+        if (mode == "LSTM") {
+          c[j] = Sigmoid(sum(1)) * c[j] + Sigmoid(sum(0)) * std::tanh(sum(2));
+          h[j] = Sigmoid(sum(3)) * std::tanh(c[j]);
+        } else if (mode == "GRU") {
+          const double candidate = std::tanh(input[4 + j] + Sigmoid(sum(0)) * state[4 + j]);
+          h[j] = Sigmoid(sum(1)) * h[j] + (1 - Sigmoid(sum(1))) * candidate;
+        } else {
+          h[j] = mode == "RNN_TANH" ? std::tanh(sum(0)) : std::max(0.0, sum(0));
+        }
+        out[(t * 2 + n) * 2 + j] = static_cast<float>(h[j]);
+      }
+    }
+  }
+  return out;
+}
+
+TEST(Composites, RecurrentLayersAreTheirFormulas) {
+  for (const auto& [mode, gates] : std::vector<std::pair<std::string, int>>{
+           {"LSTM", 4}, {"GRU", 3}, {"RNN_TANH", 1}, {"RNN_RELU", 1}}) {
+    for (const bool both_ways : {false, true}) {
+      SCOPED_TRACE(absl::StrCat(mode, both_ways ? ", both ways" : ""));
+      Program program = ParsedProgram(RnnProgram(mode, gates, both_ways));
+      const std::string original = Bytes(program);
+      Program expanded = Expanded(program);
+      const int directions = both_ways ? 2 : 1;
+      std::vector<std::pair<std::string, std::vector<int64_t>>> values = {
+          {"x", {3, 2, 2}}, {"h0", {directions, 2, 2}}, {"c0", {directions, 2, 2}}};
+      for (int d = 0; d < directions; ++d) {
+        values.push_back({absl::StrCat("wi", d), {gates * 2, 2}});
+        values.push_back({absl::StrCat("wh", d), {gates * 2, 2}});
+        values.push_back({absl::StrCat("bi", d), {gates * 2}});
+        values.push_back({absl::StrCat("bh", d), {gates * 2}});
+      }
+      const std::vector<float> y = Fetched(expanded, "y", values);
+      const auto value = [&](int i) { return Numbers(values[i].second, i + 1); };
+      for (int d = 0; d < directions; ++d) {
+        const int first = 3 + 4 * d;
+        const std::vector<float> wanted =
+            Recur(mode, gates, d == 1, value(0), value(first), value(first + 1), value(first + 2),
+                  value(first + 3), value(1), value(2));
+        std::vector<float> got;
+        for (int row = 0; row < 6; ++row) {
+          for (int j = 0; j < 2; ++j) got.push_back(y[(row * directions + d) * 2 + j]);
+        }
+        ExpectNear(got, wanted);
+      }
+      ASSERT_TRUE(RunPasses(&expanded, "raise_composites").ok());
+      EXPECT_EQ(Bytes(expanded), original);
+    }
+  }
+}
+
+TEST(Composites, LayersFollowEachOther) {
+  Program program = ParsedProgram(R"(program version=2006002
+block 0 {
+  var x f32[2,1,2]
+  var h0 f32[4,1,2]
+  var i0 f32[2,2]
+  var i1 f32[2,4]
+  var h f32[2,2]
+  var b f32[2]
+  var y f32[2,1,4]
+  var r f32[]
+  var s f32[4,1,2]
+  rnn(Input=x, PreState=[h0], WeightList=[i0, h, i0, h, i1, h, i1, h, b, b, b, b, b, b, b, b]) -> (Out=y, Reserve=r, State=[s]) {mode="RNN_TANH", is_bidirec=true, hidden_size=2, num_layers=2, input_size=2}
+}
+)");
+  const std::string original = Bytes(program);
+  program = Expanded(program);
+  EXPECT_EQ(Fetched(program, "y",
+                    {{"x", {2, 1, 2}},
+                     {"h0", {4, 1, 2}},
+                     {"i0", {2, 2}},
+                     {"i1", {2, 4}},
+                     {"h", {2, 2}},
+                     {"b", {2}}})
+                .size(),
+            8);
+  ASSERT_TRUE(RunPasses(&program, "raise_composites").ok());
+  EXPECT_EQ(Bytes(program), original);
+}
+
+constexpr char kGated[] = R"(program version=2006002
+block 0 {
+  var feed feed_minibatch persistable
+  var fetch fetch_list persistable
+  var x f32[2,4]
+  var w f32[4,4] persistable
+  var a f32[2,4]
+  var s f32[2,4]
+  var v f32[4,4] persistable
+  var y f32[2,4]
+  feed(X=feed) -> (Out=x) {col=0}
+  mul(X=x, Y=w) -> (Out=a) {x_num_col_dims=1, y_num_col_dims=1}
+  swish(X=a) -> (Out=s) {beta=1.0}
+  mul(X=s, Y=v) -> (Out=y) {x_num_col_dims=1, y_num_col_dims=1}
+  fetch(X=y) -> (Out=fetch) {col=0}
+}
+)";
+
+// Expands, quantizes products and products of elements, and freezes with ranges of 2.
+struct Quantized {
+  Program simulated;
+  FrozenModel frozen;
+};
+
+Quantized QuantizedGated() {
+  Program program = Expanded(ParsedProgram(kGated));
+  TranspileOptions options;
+  options.config.set_target("onednn_int8");
+  options.config.add_also_quantize("elementwise_mul");
+  const auto transpiled = Transpile(&program, options);
+  CHECK(transpiled.ok()) << transpiled.status();
+  Scope scope;
+  for (const Variable* variable : program.block(0).variables()) {
+    if (!variable->persistable() || variable->tensor() == nullptr) continue;
+    const auto& dims = variable->tensor()->dims();
+    const std::vector<int64_t> extents(dims.begin(), dims.end());
+    Tensor value = Numbers(extents, 5);
+    if (value.size() == 1) value.mutable_data<float>()[0] = 2;
+    scope.Set(variable->name(), std::move(value));
+  }
+  auto test = MakeTestProgram(program);
+  CHECK(test.ok()) << test.status();
+  auto frozen = Freeze(*test, scope);
+  CHECK(frozen.ok()) << frozen.status();
+  return {*std::move(test), *std::move(frozen)};
+}
+
+const Op* FindOp(const Program& program, const std::string& type) {
+  for (const Op& op : program.ops()) {
+    if (op.type() == type) return &op;
+  }
+  return nullptr;
+}
+
+TEST(Composites, TheMapSurvivesFreezingAndLowering) {
+  const Quantized quantized = QuantizedGated();
+  EXPECT_EQ(quantized.simulated.Proto().composites().composites_size(), 1);
+  EXPECT_EQ(quantized.frozen.program.Proto().composites().composites_size(), 1);
+  const auto lowered = Lower(quantized.frozen.program, quantized.frozen.scope);
+  ASSERT_TRUE(lowered.ok()) << lowered.status();
+  EXPECT_EQ(lowered->program.Proto().composites().composites_size(), 1);
+}
+
+TEST(Composites, ARaisedCompositeHasTheParametersOfItsComponents) {
+  Quantized quantized = QuantizedGated();
+  for (Program* program : {&quantized.simulated, &quantized.frozen.program}) {
+    const auto report = RunPasses(program, "raise_composites");
+    ASSERT_TRUE(report.ok()) << report.status();
+    const Op* const swish = FindOp(*program, "swish");
+    ASSERT_NE(swish, nullptr);
+    EXPECT_EQ(FindOp(*program, "sigmoid"), nullptr);
+    const std::vector<ComponentParameters> parameters = ReadComponentParameters(*swish);
+    ASSERT_EQ(parameters.size(), 1);
+    EXPECT_EQ(parameters[0].kind, "sigmoid");
+    EXPECT_EQ(parameters[0].variable, "s.sigmoid");
+    EXPECT_EQ(parameters[0].bits, 9);  // as the target has it for what is never negative
+    EXPECT_NE(program->Find(program->block(0), parameters[0].scale), nullptr);
+  }
+}
+
+TEST(Composites, OneThatWasChangedIsNotGivenBack) {
+  Program program = Expanded(ParsedProgram(kGated));
+  {
+    Program other = program.Clone();
+    Rewriter rewriter(&other, "test");
+    rewriter.Remove(*FindOp(other, "sigmoid"));
+    const auto report = RunPasses(&other, "raise_composites");
+    EXPECT_EQ(report.status().code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(std::string(report.status().message()),
+                HasSubstr("swish \"s\" cannot be given back: no op writes its component sigmoid"));
+  }
+  Rewriter rewriter(&program, "test");
+  rewriter
+      .RedirectReads({FindOp(program, "sigmoid")->Input("X")}, *program.Find(program.block(0), "x"))
+      .IgnoreError();
+  const auto report = RunPasses(&program, "raise_composites");
+  EXPECT_THAT(std::string(report.status().message()),
+              HasSubstr("was changed: it reads \"x\" where it read \"a\""));
+}
+
+}  // namespace
+}  // namespace fixpoint

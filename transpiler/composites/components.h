@@ -1,0 +1,48 @@
+// What a composite op consists of: a pattern (docs/patterns.md) from the op to its components,
+// written for the op's own shapes and attributes. Ops whose components depend on neither have
+// built-in patterns instead (transpiler/patterns/shipped).
+
+#ifndef FIXPOINT_TRANSPILER_COMPOSITES_COMPONENTS_H_
+#define FIXPOINT_TRANSPILER_COMPOSITES_COMPONENTS_H_
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "ops/op_form.h"
+#include "proto/program/program_fwd.h"
+
+namespace fixpoint {
+
+// Op types that can have components.
+bool IsComposite(absl::string_view op_type);
+
+// The built-in pattern files whose patterns lead from composites to components.
+std::vector<std::string> ComponentPatterns();
+
+struct Components {
+  std::string before;  // lines of a pattern
+  std::string after;
+};
+
+// Why an op has no components: "X [-1,-1] has no known extent on axis 1".
+struct NoComponents {
+  std::string reason;
+};
+
+using ComponentsOrReason = std::variant<Components, NoComponents>;
+
+// The components of an op of a composite type, each named after what it is: "mean", "squared".
+// REQUIRES: IsComposite(op.type()).
+ComponentsOrReason ComponentsOf(const Op& op, const OpAttributes& attributes);
+
+// By family. Each file has those of its ops.
+ComponentsOrReason SoftmaxComponents(const Op& op, const OpAttributes& attributes);
+ComponentsOrReason LayerNormComponents(const Op& op, const OpAttributes& attributes);
+ComponentsOrReason GroupNormComponents(const Op& op, const OpAttributes& attributes);
+ComponentsOrReason RnnComponents(const Op& op, const OpAttributes& attributes);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TRANSPILER_COMPOSITES_COMPONENTS_H_

@@ -1,0 +1,35 @@
+// The ops of one composite's components, found again in a program by its map of composites: as they
+// were written, but for ops that quantize between them.
+
+#ifndef FIXPOINT_TRANSPILER_COMPOSITES_COMPOSITE_PARTS_H_
+#define FIXPOINT_TRANSPILER_COMPOSITES_COMPOSITE_PARTS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "proto/program/program_fwd.h"
+#include "proto/wire/program.pb.h"
+#include "transpiler/composites/component_parameters.h"
+
+namespace fixpoint {
+
+struct CompositeParts {
+  std::string result;          // the first variable that the composite and its components write
+  OpDesc composite;            // what they stand for
+  std::vector<const Op*> ops;  // in program order; empty: the program no longer has any of them
+  std::vector<const Op*> quantizing;  // the ops that quantize and dequantize components
+  std::vector<const Op*> gradients;   // in program order
+  // What ops say that quantize a component, in the order of the components.
+  std::vector<ComponentParameters> parameters;
+};
+
+// Errors: kInvalidArgument: the entry cannot be read, or names a block that is not there;
+// kFailedPrecondition, with the composite and the component: some of the ops are gone or were
+// changed, as by lowering; something else reads a component; a gradient op was changed.
+absl::StatusOr<CompositeParts> FindCompositeParts(const CompositeMap::Composite& entry,
+                                                  const Program& program);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TRANSPILER_COMPOSITES_COMPOSITE_PARTS_H_

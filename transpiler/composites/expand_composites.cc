@@ -1,0 +1,208 @@
+// expand_composites: composite ops become their components, each of which can be observed and
+// quantized on its own.
+//
+//   layer_norm(Bias=b, Scale=g, X=x) -> (Mean=m, Variance=v, Y=y)
+//
+//   reduce_mean(X=x) -> (Out=y.mean)
+//   elementwise_sub(X=x, Y=y.mean) -> (Out=y.centred)
+//   square(X=y.centred) -> (Out=y.squared)
+//   ...
+//   elementwise_add(X=y.scaled, Y=b) -> (Out=y)
+//
+// The program's map of composites (proto/wire/composite_map.proto) says what each component is and
+// what stood there, for raise_composites.
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "ops/era.h"
+#include "ops/op_form.h"
+#include "ops/op_schema.h"
+#include "proto/base/status_macros.h"
+#include "proto/program/program.h"
+#include "proto/program/rewriter.h"
+#include "transpiler/composites/components.h"
+#include "transpiler/patterns/pattern_file.h"
+#include "transpiler/patterns/pattern_pass.h"
+#include "transpiler/patterns/pattern_reader.h"
+#include "transpiler/patterns/pattern_rewriter.h"
+#include "transpiler/pipeline/pass.h"
+
+namespace fixpoint {
+namespace {
+
+constexpr char kName[] = "expand_composites";
+
+// The patterns for a program: the built-in ones, and those that are written for its ops.
+class PatternList {
+ public:
+  explicit PatternList(Era era) : era_(era) {}
+
+  absl::Status AddBuiltIn() {
+    for (const std::string& file : ComponentPatterns()) {
+      ASSIGN_OR_RETURN(std::vector<Pattern> loaded, LoadPatterns(file));
+      for (Pattern& pattern : loaded) patterns_.push_back(std::move(pattern));
+    }
+    return absl::OkStatus();
+  }
+
+  // Adds that of an op; nothing, or why it has none.
+  std::string AddFor(const Op& op) {
+    const std::optional<OpAttributes> attributes = OpAttributes::Of(op.desc(), era_);
+    if (!attributes) return "its attributes cannot be read";
+    const ComponentsOrReason outcome = ComponentsOf(op, *attributes);
+    if (const auto* const none = std::get_if<NoComponents>(&outcome)) return none->reason;
+    const auto& components = std::get<Components>(outcome);
+    const std::string text = absl::StrCat("pattern ", op.type(), "_components \"A ", op.type(),
+                                          " is its components.\"\nbefore:\n", components.before,
+                                          "after:\n", components.after);
+    if (!texts_.insert(text).second) return "";
+    absl::StatusOr<std::vector<Pattern>> parsed = ParsePatterns(text, op.type());
+    if (!parsed.ok()) return std::string(parsed.status().message());
+    for (Pattern& pattern : *parsed) patterns_.push_back(std::move(pattern));
+    return "";
+  }
+
+  std::vector<const Pattern*> all() const {
+    std::vector<const Pattern*> all;
+    for (const Pattern& pattern : patterns_) all.push_back(&pattern);
+    return all;
+  }
+
+ private:
+  const Era era_;
+  std::deque<Pattern> patterns_;
+  absl::flat_hash_set<std::string> texts_;
+};
+
+// The slot of an op that writes the variable.
+std::string SlotThatWrites(const OpDesc& op, const std::string& variable) {
+  for (const OpDesc::Var& slot : op.outputs()) {
+    for (const std::string& name : slot.arguments()) {
+      if (name == variable) return slot.parameter();
+    }
+  }
+  return "";
+}
+
+// What a name of the replacement is in the composite: a result is called as its slot is.
+std::string KindOf(const WrittenMatch& written, const std::string& variable) {
+  const std::vector<std::string>& names = written.replacement.names;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (names[i] != variable) continue;
+    const PatternValue& value = written.match.pattern->values[i];
+    if (value.kind == PatternValue::Kind::kMade) return value.name;
+    return SlotThatWrites(written.match.ops[0]->desc(), variable);
+  }
+  return "";
+}
+
+void AddEntry(const WrittenMatch& written, CompositeMap* map) {
+  const Op& op = *written.match.ops[0];
+  CompositeMap::Composite& entry = *map->add_composites();
+  entry.set_block(op.block().index());
+  entry.set_op(op.desc().SerializeAsString());
+  absl::flat_hash_set<std::string> results;
+  for (const OpDesc& component : written.replacement.ops) {
+    bool is_first = true;
+    for (const OpDesc::Var& slot : component.outputs()) {
+      for (const std::string& variable : slot.arguments()) {
+        CompositeMap::Component& one = *entry.add_components();
+        one.set_kind(KindOf(written, variable));
+        one.set_variable(variable);
+        if (std::exchange(is_first, false)) one.set_op(component.SerializeAsString());
+        results.insert(variable);
+      }
+    }
+  }
+  for (const Op* gradient : written.gradients.ops) {
+    entry.set_gradient_op(gradient->desc().SerializeAsString());
+  }
+  for (const OpDesc& gradient : written.derived.ops) {
+    entry.add_gradient_ops(gradient.SerializeAsString());
+  }
+  for (const Argument* output : op.outputs()) {
+    if (output->variable() == nullptr || output->variable()->desc() == nullptr ||
+        results.contains(output->variable()->name())) {
+      continue;
+    }
+    entry.add_declarations(output->variable()->desc()->SerializeAsString());
+  }
+}
+
+// The gradient op is not given back to the byte where other ops changed with it.
+std::optional<Obstacle> WhyNotRaised(const WrittenMatch& written) {
+  if (written.derived.dropped_addends.empty() && written.derived.dropped_sums.empty() &&
+      written.gradients.ops.size() <= 1) {
+    return std::nullopt;
+  }
+  return Obstacle{written.match.ops[0],
+                  "it reads a variable twice, whose gradient is a sum of two parts"};
+}
+
+class ExpandComposites final : public Pass {
+ public:
+  absl::string_view name() const override { return kName; }
+  absl::string_view doc() const override {
+    return "Replaces composite ops (fc, layer_norm, softmax, rnn, ...) by their components.";
+  }
+  // A plan names ops, which are replaced.
+  std::vector<std::string> ComesBefore() const override { return {"planned"}; }
+  bool IsHeldToPlan() const override { return false; }
+
+  absl::Status Run(Program& program, PassContext& context) const override {
+    PatternList patterns(EraOf(program));
+    RETURN_IF_ERROR(patterns.AddBuiltIn());
+    for (const Op& op : program.ops()) {
+      if (IsComposite(op.type())) patterns.AddFor(op);
+    }
+    CompositeMap map = program.Proto().composites();
+    const int known = map.composites_size();
+    ApplyOptions options;
+    auto* const rewrite = dynamic_cast<RewriteContext*>(&context);
+    options.explain = rewrite != nullptr && rewrite->explain;
+    options.keep_variables = true;
+    options.author = kName;
+    options.most_growth = kMostOpsAfter;  // components are no composites
+    options.before_writing = [&map](const WrittenMatch& written) {
+      std::optional<Obstacle> obstacle = WhyNotRaised(written);
+      if (!obstacle) AddEntry(written, &map);
+      return obstacle;
+    };
+    ASSIGN_OR_RETURN(RewriteReport report, ApplyPatterns(patterns.all(), options, &program));
+    if (map.composites_size() > known) Rewriter(&program, kName).SetComposites(map);
+    if (rewrite == nullptr) {
+      context.notes.push_back(
+          absl::StrCat(kName, ": expanded ", report.replaced.size(), " composites"));
+      return absl::OkStatus();
+    }
+    for (ReplacedMatch& replaced : report.replaced) {
+      rewrite->report.replaced.push_back(std::move(replaced));
+    }
+    if (!options.explain) return absl::OkStatus();
+    for (NearMatch& near : report.near_matches) {
+      rewrite->report.near_matches.push_back(std::move(near));
+    }
+    for (const Op& op : program.ops()) {
+      if (!IsComposite(op.type())) continue;
+      std::string reason = patterns.AddFor(op);
+      if (reason.empty()) continue;
+      rewrite->report.near_matches.push_back({kName, DescribeInFile(op), std::move(reason), 1, 1});
+    }
+    return absl::OkStatus();
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Pass> MakeExpandComposites() { return std::make_unique<ExpandComposites>(); }
+
+}  // namespace fixpoint

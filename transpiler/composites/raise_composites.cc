@@ -1,0 +1,223 @@
+// raise_composites: components become the op again that expand_composites expanded, with what
+// quantizers found for them:
+//
+//   reduce_mean(X=x) -> (Out=y.mean)
+//   elementwise_sub(X=x, Y=y.mean) -> (Out=y.centred)
+//   square(X=y.centred) -> (Out=y.squared)
+//   quantize_linear(X=y.squared, Scale=y.squared@scale, ...) -> (Y=y.squared.codes)
+//   dequantize_linear(X=y.squared.codes, Scale=y.squared@scale, ...) -> (Y=y.squared.quantized)
+//   reduce_mean(X=y.squared.quantized) -> (Out=y.variance)
+//   ...
+//
+//   layer_norm(Bias=b, Scale=g, X=x) -> (Mean=m, Variance=v, Y=y)
+//       {fixpoint.component.squared=["y.squared", "y.squared@scale", "", "8", "-1", "range"]}
+//
+// Quantizers of the composite's inputs and results stay. Without any, the program has the bytes
+// that it had before it was expanded.
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "ops/era.h"
+#include "ops/op_schema.h"
+#include "proto/base/status_macros.h"
+#include "proto/program/attributes.h"
+#include "proto/program/program.h"
+#include "proto/program/rewriter.h"
+#include "transpiler/composites/component_parameters.h"
+#include "transpiler/composites/composite_parts.h"
+#include "transpiler/patterns/pattern_pass.h"
+#include "transpiler/pipeline/pass.h"
+#include "transpiler/pipeline/uses.h"
+
+namespace fixpoint {
+namespace {
+
+constexpr char kName[] = "raise_composites";
+
+class Raiser {
+ public:
+  explicit Raiser(Program* program)
+      : program_(*program),
+        era_(EraOf(*program)),
+        rewriter_(program, kName),
+        named_(NamesInAllAttributes(*program)) {}
+
+  // What was replaced; nothing where the program has none of the composite's ops any more.
+  absl::StatusOr<std::vector<ReplacedMatch>> Raise(const CompositeMap::Composite& entry) {
+    ASSIGN_OR_RETURN(CompositeParts parts, FindCompositeParts(entry, program_));
+    std::vector<ReplacedMatch> replaced;
+    if (parts.ops.empty()) return replaced;
+    ReplacedMatch& one = replaced.emplace_back();
+    one.pattern = kName;
+    one.op = DescribeInFile(*parts.ops.back());
+    one.result = parts.result;
+    one.ops_before = static_cast<int>(parts.ops.size() + parts.quantizing.size());
+    one.ops_after = 1;
+    one.gradient_ops_before = static_cast<int>(parts.gradients.size());
+    one.gradient_ops_after = parts.gradients.empty() ? 0 : 1;
+    RETURN_IF_ERROR(Declare(entry));
+    OpDesc composite = parts.composite;
+    ReadAsPartsDo(parts, entry, &composite);
+    DropStrippedAttributes(parts, entry, &composite);
+    for (const ComponentParameters& parameters : parts.parameters) {
+      SetAttr(ToAttribute(parameters), &composite);
+    }
+    rewriter_.InsertBefore(*parts.ops.back(), composite);
+    if (!parts.gradients.empty() && entry.has_gradient_op()) {
+      OpDesc gradient;
+      if (!gradient.ParseFromString(entry.gradient_op())) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("the map of composites does not fit the program: the gradient op of ",
+                         composite.type(), " cannot be read"));
+      }
+      rewriter_.InsertBefore(*parts.gradients.front(), gradient);
+    }
+    Remove(parts);
+    return replaced;
+  }
+
+ private:
+  // What the composite writes and its components did not may have been removed.
+  absl::Status Declare(const CompositeMap::Composite& entry) {
+    const Block& block = program_.block(entry.block());
+    for (const std::string& bytes : entry.declarations()) {
+      VarDesc var;
+      if (!var.ParseFromString(bytes)) {
+        return absl::InvalidArgumentError(
+            "the map of composites does not fit the program: a declaration cannot be read");
+      }
+      const Variable* const known = program_.Find(block, var.name());
+      if (known != nullptr && known->desc() != nullptr) continue;
+      RETURN_IF_ERROR(rewriter_.AddVariable(block, var).status());
+    }
+    return absl::OkStatus();
+  }
+
+  // An input is read as all components read it: as it was, or quantized. Where some read it
+  // quantized and some not, it is read as it was.
+  static void ReadAsPartsDo(const CompositeParts& parts, const CompositeMap::Composite& entry,
+                            OpDesc* composite) {
+    absl::flat_hash_map<std::string, absl::flat_hash_set<std::string>> reads;
+    size_t next = 0;
+    for (const CompositeMap::Component& component : entry.components()) {
+      if (!component.has_op()) continue;
+      OpDesc written;
+      written.ParseFromString(component.op());
+      const auto now = parts.ops[next++]->inputs();
+      size_t i = 0;
+      for (const OpDesc::Var& slot : written.inputs()) {
+        for (const std::string& name : slot.arguments()) {
+          reads[name].insert(std::string(now[i++]->name()));
+        }
+      }
+    }
+    for (OpDesc::Var& slot : *composite->mutable_inputs()) {
+      for (std::string& name : *slot.mutable_arguments()) {
+        const auto read = reads.find(name);
+        if (read != reads.end() && read->second.size() == 1) name = *read->second.begin();
+      }
+    }
+  }
+
+  // Attributes of training that ops no longer have, such as op_role, the composite has not either.
+  void DropStrippedAttributes(const CompositeParts& parts, const CompositeMap::Composite& entry,
+                              OpDesc* composite) const {
+    const OpSchema* const schema = FindOpSchema(composite->type());
+    OpDesc written;
+    for (const CompositeMap::Component& component : entry.components()) {
+      if (component.has_op()) written.ParseFromString(component.op());
+    }
+    const Op& last = *parts.ops.back();
+    auto& attrs = *composite->mutable_attrs();
+    attrs.erase(std::remove_if(attrs.begin(), attrs.end(),
+                               [&](const OpDesc::Attr& attr) {
+                                 const bool is_own = schema != nullptr &&
+                                                     schema->FindAttr(attr.name(), era_) != nullptr;
+                                 return !is_own && FindAttr(written, attr.name()) != nullptr &&
+                                        last.FindAttr(attr.name()) == nullptr;
+                               }),
+                attrs.end());
+  }
+
+  void Remove(const CompositeParts& parts) {
+    std::vector<const Variable*> written;
+    for (const auto* ops : {&parts.ops, &parts.quantizing, &parts.gradients}) {
+      for (const Op* op : *ops) {
+        for (const Argument* output : op->outputs()) {
+          if (output->variable() != nullptr) written.push_back(output->variable());
+        }
+        rewriter_.Remove(*op);
+      }
+    }
+    for (const Variable* variable : written) {
+      if (!variable->removed() && !variable->is_used() && variable->desc() != nullptr &&
+          !variable->persistable() && !named_.contains(variable->name())) {
+        rewriter_.Remove(*variable);
+      }
+    }
+  }
+
+  Program& program_;
+  const Era era_;
+  Rewriter rewriter_;
+  const absl::flat_hash_set<std::string> named_;
+};
+
+class RaiseComposites final : public Pass {
+ public:
+  absl::string_view name() const override { return kName; }
+  absl::string_view doc() const override {
+    return "Gives expanded composite ops back, with what quantizers found for their components.";
+  }
+  std::vector<std::string> ComesBefore() const override { return {"planned"}; }
+  bool IsHeldToPlan() const override { return false; }
+
+  absl::Status Run(Program& program, PassContext& context) const override {
+    auto* const rewrite = dynamic_cast<RewriteContext*>(&context);
+    const CompositeMap map = program.Proto().composites();
+    if (map.composites().empty()) return absl::OkStatus();
+    CompositeMap rest;
+    Raiser raiser(&program);
+    int raised = 0;
+    for (const CompositeMap::Composite& entry : map.composites()) {
+      if (rewrite != nullptr && !IsWanted(entry, *rewrite)) {
+        *rest.add_composites() = entry;
+        continue;
+      }
+      ASSIGN_OR_RETURN(std::vector<ReplacedMatch> replaced, raiser.Raise(entry));
+      raised += static_cast<int>(replaced.size());
+      if (rewrite == nullptr) continue;
+      for (ReplacedMatch& one : replaced) rewrite->report.replaced.push_back(std::move(one));
+    }
+    if (rest.composites_size() < map.composites_size()) {
+      Rewriter(&program, kName).SetComposites(rest);
+    }
+    if (rewrite == nullptr) {
+      context.notes.push_back(absl::StrCat(kName, ": gave ", raised, " composites back"));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  static bool IsWanted(const CompositeMap::Composite& entry, const RewriteContext& context) {
+    if (!context.raised_types) return true;
+    OpDesc op;
+    if (!op.ParseFromString(entry.op())) return true;  // Raise says so
+    return std::find(context.raised_types->begin(), context.raised_types->end(), op.type()) !=
+           context.raised_types->end();
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Pass> MakeRaiseComposites() { return std::make_unique<RaiseComposites>(); }
+
+}  // namespace fixpoint

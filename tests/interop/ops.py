@@ -78,6 +78,8 @@ NOT_JUDGED = {
     "fake_quantize_window_mean_abs_max": _OURS,
     "fake_row_wise_dequantize": _OURS,
     "fake_row_wise_quantize_min_max": _OURS,
+    "folded_batch_norm": _OURS,
+    "folded_batch_norm_grad": _OURS,
     "integer_add": _OURS,
     "integer_average_pool2d": _OURS,
     "integer_conv2d": _OURS,

@@ -16,7 +16,7 @@ def _unary(op, low=-4, high=4, has_gradient=True, **attributes):
 
 
 def cases():
-    for op in ("relu", "relu6", "sigmoid", "tanh", "abs", "exp", "square", "logsigmoid",
+    for op in ("relu", "relu6", "sigmoid", "tanh", "abs", "erf", "exp", "square", "logsigmoid",
                "softsign", "sin", "cos", "silu"):
         yield _unary(op)
     for op in ("log", "sqrt", "rsqrt", "reciprocal"):

@@ -29,11 +29,21 @@ _ROWS = (
     ("lsq", "channel_wise_lsq", "lsq", (8, 4, 3, 2)),
     ("tqt", "tqt", "tqt", (8, 4, 3, 2)),
     ("pact", "dorefa", "pact", (8, 4, 3, 2)),
-    ("dorefa", "dorefa", "dorefa_activations", (8, 4, 3, 2)),
+    ("dorefa", "dorefa", "fixed_abs_max", (8, 4, 3, 2)),
+    ("lsq_plus", "channel_wise_lsq", "lsq_plus", (8, 4, 3, 2)),
+    ("trained_min_max", "channel_wise_lsq", "trained_min_max", (8, 4, 3, 2)),
+    ("ewgs", "channel_wise_ewgs", "lsq", (8, 4, 3, 2)),
+    ("stochastic", "channel_wise_stochastic", "lsq", (8, 4, 3, 2)),
+    ("dampened", "channel_wise_dampened", "lsq", (8, 4, 3, 2)),
+    ("frozen_oscillations", "channel_wise_frozen_oscillations", "lsq", (8, 4, 3, 2)),
     ("ternary", "channel_wise_ternary", "lsq", (2,)),
     ("binary", "channel_wise_binary", "lsq", (1,)),
 )
 _PER_CHANNEL = "channel_wise_"
+# DoReFa's activations are clipped to [0, 1].
+_PARAMETERS = {"fixed_abs_max": " parameters { key: 'range' value: 1 }"}
+# The codes of 1-bit weights, -1 and 1, are stored in 2 bits.
+_LEAST_BITS = 2
 # What 1-bit weights are multiplied with.
 _ACTIVATION_BITS_OF_1 = 8
 
@@ -59,7 +69,8 @@ _TASKS = {
 
 def _spec(quantizer, bits):
     granularity = "PER_CHANNEL" if quantizer.startswith(_PER_CHANNEL) else "PER_TENSOR"
-    return f"quantizer: '{quantizer}' form: FUSED bits: {bits} granularity: {granularity}"
+    return (f"quantizer: '{quantizer}' form: FUSED bits: {bits} granularity: {granularity}"
+            + _PARAMETERS.get(quantizer, ""))
 
 
 def _config(task, weights, activations, bits):
@@ -70,7 +81,7 @@ def _config(task, weights, activations, bits):
                                           (task.last_layer, "Y", "X"))
         for slot, quantizer in ((weight, "channel_wise_abs_max"),
                                 (activation, "moving_average_abs_max")))
-    return (f"target: 'onednn_int8' weights {{ {_spec(weights, bits)} }} "
+    return (f"target: 'onednn_int8' weights {{ {_spec(weights, max(bits, _LEAST_BITS))} }} "
             f"activations {{ {_spec(activations, activation_bits)} }} {ends}"
             "rules { op_type: 'elementwise_add' skip: true optional: true }")
 

@@ -26,6 +26,7 @@ _BITS = (8, 4, 3, 2, 1)
 # Name; quantizers of weights and of activations; the bits that it has.
 _ROWS = (
     ("moving_average_abs_max", "channel_wise_abs_max", "moving_average_abs_max", (8, 4, 3, 2)),
+    ("fold_batch_norm", "channel_wise_abs_max", "moving_average_abs_max", (8, 4, 3, 2)),
     ("lsq", "channel_wise_lsq", "lsq", (8, 4, 3, 2)),
     ("tqt", "tqt", "tqt", (8, 4, 3, 2)),
     ("pact", "dorefa", "pact", (8, 4, 3, 2)),
@@ -36,23 +37,25 @@ _ROWS = (
     ("stochastic", "channel_wise_stochastic", "lsq", (8, 4, 3, 2)),
     ("dampened", "channel_wise_dampened", "lsq", (8, 4, 3, 2)),
     ("frozen_oscillations", "channel_wise_frozen_oscillations", "lsq", (8, 4, 3, 2)),
+    ("grouped", "channel_wise_grouped", "lsq", (8, 4, 3, 2)),
     ("ternary", "channel_wise_ternary", "lsq", (2,)),
     ("binary", "channel_wise_binary", "lsq", (1,)),
 )
 _PER_CHANNEL = "channel_wise_"
 # DoReFa's activations are clipped to [0, 1].
 _PARAMETERS = {"fixed_abs_max": " parameters { key: 'range' value: 1 }"}
-# The codes of 1-bit weights, -1 and 1, are stored in 2 bits.
-_LEAST_BITS = 2
+# Rows that are no quantizer: the configuration says this too.
+_SETTINGS = {"fold_batch_norm": "fold_batch_norm: true "}
 # What 1-bit weights are multiplied with.
 _ACTIVATION_BITS_OF_1 = 8
 
 
 class _Task:
 
-    def __init__(self, title, network, last_layer, scores, float_rate, rate):
+    def __init__(self, title, network, has_batch_norm, last_layer, scores, float_rate, rate):
         self.title = title
         self.network = network
+        self.has_batch_norm = has_batch_norm
         self.last_layer = last_layer
         self.scores = scores
         self.float_rate = float_rate
@@ -60,9 +63,9 @@ class _Task:
 
 
 _TASKS = {
-    "mnist": _Task("LeNet-5, MNIST", "lenet5", "fc_2", "fc_2.tmp_1", "cosine:0.001",
+    "mnist": _Task("LeNet-5, MNIST", "lenet5", False, "fc_2", "fc_2.tmp_1", "cosine:0.001",
                    "cosine:0.0005"),
-    "cifar10": _Task("ResNet-20, CIFAR-10", "resnet20", "fc_0", "fc_0.tmp_1",
+    "cifar10": _Task("ResNet-20, CIFAR-10", "resnet20", True, "fc_0", "fc_0.tmp_1",
                      "cosine:0.1,warmup=400", "cosine:0.02"),
 }
 
@@ -73,7 +76,7 @@ def _spec(quantizer, bits):
             + _PARAMETERS.get(quantizer, ""))
 
 
-def _config(task, weights, activations, bits):
+def _config(task, row, weights, activations, bits):
     activation_bits = _ACTIVATION_BITS_OF_1 if bits == 1 else bits
     ends = "".join(
         f"rules {{ layer: '{layer}' slot: '{slot}' spec {{ {_spec(quantizer, 8)} }} }} "
@@ -81,7 +84,7 @@ def _config(task, weights, activations, bits):
                                           (task.last_layer, "Y", "X"))
         for slot, quantizer in ((weight, "channel_wise_abs_max"),
                                 (activation, "moving_average_abs_max")))
-    return (f"target: 'onednn_int8' weights {{ {_spec(weights, max(bits, _LEAST_BITS))} }} "
+    return (f"target: 'onednn_int8' {_SETTINGS.get(row, '')}weights {{ {_spec(weights, bits)} }} "
             f"activations {{ {_spec(activations, activation_bits)} }} {ends}"
             "rules { op_type: 'elementwise_add' skip: true optional: true }")
 
@@ -104,11 +107,13 @@ def _table(task, runs, epochs, float_epochs, wanted):
           + " | ".join(f"{bits} bits" if bits > 1 else "1 bit" for bits in _BITS)
           + " |\n|---" + "|---" * len(_BITS) + "|")
     for row, weights, activations, has in _ROWS:
+        if row == "fold_batch_norm" and not task.has_batch_norm:
+            continue
         cells = []
         for bits in _BITS:
             name = f"{row}.{bits}"
             if bits in has and wanted(row, bits):
-                kept(name, lambda: runs.trained(name, _config(task, weights, activations, bits),
+                kept(name, lambda: runs.trained(name, _config(task, row, weights, activations, bits),
                                                 params, epochs, task.rate))
             cells.append(f"{known[name]:.2f} %" if name in known else "" if bits in has else "-")
         print(f"| `{row}` | " + " | ".join(cells) + " |", flush=True)

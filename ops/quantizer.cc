@@ -7,7 +7,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "ops/code_range.h"
 #include "ops/op_schema.h"
 #include "proto/program/attributes.h"
 
@@ -85,9 +84,12 @@ absl::Status CheckBitsOfOps(const Quantizer& quantizer, const QuantSpec& spec) {
 }  // namespace
 
 absl::Status CheckSpec(const Quantizer& quantizer, const QuantSpec& spec) {
-  if (!AreBits(spec.bits())) {
-    return Wrong(quantizer, "bits is ", spec.bits(), "; it goes from ", kLeastBits, " to ",
-                 kMostBits);
+  const int least = quantizer.least_bits();
+  const int most = quantizer.most_bits();
+  if (spec.bits() < least || spec.bits() > most) {
+    return Wrong(quantizer, "bits is ", spec.bits(),
+                 least == most ? absl::StrCat("; want ", least)
+                               : absl::StrCat("; it goes from ", least, " to ", most));
   }
   if (spec.bits() == kMostBits && spec.signedness() == QuantSpec::UNSIGNED) {
     return Wrong(quantizer, kMostBits, " bits are signed; unsigned codes have at most ",

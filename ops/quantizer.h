@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "ops/code_range.h"
 #include "ops/dims.h"
 #include "ops/era.h"
 #include "proto/config/quant_plan.pb.h"
@@ -105,6 +106,9 @@ class Quantizer {
 
   virtual QuantSpec::Granularity granularity() const { return QuantSpec::PER_TENSOR; }
   virtual QuantSpec::Scheme scheme() const { return QuantSpec::SYMMETRIC; }
+  // The bits that a spec may ask for. What is stored has at least kLeastBits.
+  virtual int least_bits() const { return kLeastBits; }
+  virtual int most_bits() const { return kMostBits; }
   // For a quantizer per channel: the axes that its ops can have the channels on; empty: any.
   virtual absl::Span<const int> axes(Era) const { return {}; }
   // Whether the scale is found anew from each tensor, so that there is none to freeze.

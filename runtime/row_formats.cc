@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/quant_math.h"
+#include "ops/row_format.h"
 #include "proto/base/nearest_name.h"
 #include "proto/base/status_macros.h"
 #include "runtime/half.h"
@@ -16,7 +17,7 @@ namespace {
 constexpr NamedRowFormat kFormats[] = {
     {"fused8", RowFormat::kFused8},          {"glow_fused8", RowFormat::kGlowFused8},
     {"fused8_fp16", RowFormat::kFused8Half}, {"fused4_fp16", RowFormat::kFused4Half},
-    {"fused2_fp16", RowFormat::kFused2Half}, {"paddle_dequant", RowFormat::kPaddleDequant},
+    {"fused2_fp16", RowFormat::kFused2Half}, {kPaddleRows, RowFormat::kPaddleDequant},
 };
 
 constexpr float kLargest8 = 255;
@@ -138,12 +139,18 @@ absl::StatusOr<RowFormat> RowFormatOf(absl::string_view name) {
                                                  OfferNames(name, names, names.size())));
 }
 
+absl::string_view NameOf(RowFormat format) {
+  return std::find_if(std::begin(kFormats), std::end(kFormats),
+                      [format](const NamedRowFormat& named) { return named.format == format; })
+      ->name;
+}
+
 absl::StatusOr<size_t> RowBytes(RowFormat format, size_t columns) {
   constexpr size_t kCodesOfFloat = sizeof(float);
   if (columns == 0) return absl::InvalidArgumentError("rows have no elements");
   if (format == RowFormat::kPaddleDequant && columns % kCodesOfFloat != 0) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "rows have ", columns, " elements; paddle_dequant wants a multiple of ", kCodesOfFloat));
+        "rows have ", columns, " elements; ", kPaddleRows, " wants a multiple of ", kCodesOfFloat));
   }
   return CodeBytes(format, columns) + TailBytes(format);
 }

@@ -43,6 +43,7 @@ struct NamedRowFormat {
 absl::Span<const NamedRowFormat> RowFormats();
 // Error (kInvalidArgument): there is no such format; which there are.
 absl::StatusOr<RowFormat> RowFormatOf(absl::string_view name);
+absl::string_view NameOf(RowFormat format);
 
 // How many bytes a row of so many elements takes. Error (kInvalidArgument): there is no such row in
 // the format: none of no elements, and of kPaddleDequant no other than a multiple of 4.

@@ -18,7 +18,9 @@
 #include "transpiler/extensions/extensions.h"
 #include "transpiler/quantize/network_cost.h"
 
-DEFINE_string(config, "", "Configuration (proto/config/quant_config.proto as text).");
+DEFINE_string(config, "",
+              "Configuration: protobuf text (proto/config/quant_config.proto), or JSON of NNI or "
+              "PaddlePaddle.");
 DEFINE_string(target, "",
               "Built-in target, or target file (whose path has a / or a .); overrides the "
               "configuration's; onednn_int8 if neither names one.");

@@ -14,10 +14,12 @@
 #include "absl/strings/str_join.h"
 #include "ops/quantizer_table.h"
 #include "proto/base/status_macros.h"
+#include "runtime/row_formats.h"
 #include "tools/command_line.h"
 #include "tools/inference_modes.h"
 #include "tools/mode_flags.h"
 #include "tools/named_program.h"
+#include "tools/named_quantizers.h"
 #include "tools/pipeline_flags.h"
 #include "tools/plugin_flags.h"
 #include "tools/rewrite_mode.h"
@@ -41,7 +43,9 @@ DEFINE_string(mode, "train",
               "train: quantize a program; test: make a test program from it; rewrite: apply "
               "patterns; prepare: make a float program one that quantizes well; freeze: make the "
               "int8 program; lower: make it compute on integers.");
-DEFINE_string(config, "", "Configuration (proto/config/quant_config.proto as text).");
+DEFINE_string(config, "",
+              "Configuration: protobuf text (proto/config/quant_config.proto), or JSON of NNI or "
+              "PaddlePaddle.");
 DEFINE_string(target, "",
               "Built-in target, or target file (whose path has a / or a .); overrides the "
               "configuration's.");
@@ -76,13 +80,15 @@ DEFINE_bool(equalize_weights, false,
 DEFINE_bool(add_biases, false, "Give products without a bias one of zeros.");
 DEFINE_bool(split_layer_norms, false,
             "Give products a layer norm of their own where other ops read its result too.");
-DEFINE_bool(pack_tables, false,
-            "Store lookup tables of floats as PaddlePaddle's rows of 8-bit codes.");
+DEFINE_string(pack_tables, "",
+              "Store lookup tables of floats as rows of codes: paddle_dequant, fused4_fp16, ...");
 DEFINE_bool(allow_dynamic, false,
             "Allow a frozen program to find ranges of activations as it runs.");
 DEFINE_string(plan, "", "Follow this plan instead of making one.");
 DEFINE_string(save_plan, "", "Write the plan to this file.");
-DEFINE_string(profile, "", "Ranges that quantizers start with (RangeProfile as text).");
+DEFINE_string(
+    profile, "",
+    "Ranges that quantizers start with: a profile of calibrate, or ranges of another tool.");
 DEFINE_bool(dry_run, false, "Do everything except writing programs and parameters.");
 DEFINE_bool(explain, false, "Print each op's decision, reason and rule.");
 DEFINE_bool(json, false, "Print the report as JSON.");
@@ -104,7 +110,7 @@ std::vector<ModeFlags> Modes() {
           {"test", {"output", "dry_run"}},
           {"rewrite",
            {"output", "dry_run", "json", "print_after", "stop_after", "explain", "pass_pipeline",
-            "patterns", "target"}},
+            "patterns", "target", "quantizers"}},
           {"prepare",
            {"output", "dry_run", "json", "print_after", "stop_after", "params", "params_output",
             "explain", "pass_pipeline", "patterns", "fold_batch_norm", "equalize_weights",
@@ -237,9 +243,11 @@ absl::StatusOr<ExitCode> Rewrite(const std::string& path, const Additions& addit
   RETURN_IF_ERROR(AddCompositePasses(&passes));
   RETURN_IF_ERROR(additions.extensions.AddPassesTo(&passes));
   options.passes = &passes;
-  options.quantizers = &additions.quantizers;
+  ASSIGN_OR_RETURN(const NamedQuantizers quantizers,
+                   LoadQuantizers(FLAGS_quantizers, additions.extensions.Quantizers()));
+  options.quantizers = &quantizers.table;
   if (!FLAGS_target.empty()) {
-    ASSIGN_OR_RETURN(const Target target, NamedTarget(additions.quantizers));
+    ASSIGN_OR_RETURN(const Target target, NamedTarget(quantizers.table));
     options.raised_types.emplace(target.composites().begin(), target.composites().end());
   }
   RETURN_IF_ERROR(CheckPipeline(Pipeline::Parse(FLAGS_pass_pipeline, passes).status()));
@@ -275,7 +283,13 @@ absl::StatusOr<ExitCode> Freeze(const std::string& path, const Additions& additi
   options.feeds = SplitNames(FLAGS_feeds);
   options.fetches = SplitNames(FLAGS_fetches);
   options.allow_dynamic = FLAGS_allow_dynamic;
-  options.pack_tables = FLAGS_pack_tables;
+  if (!FLAGS_pack_tables.empty()) {
+    const absl::StatusOr<RowFormat> format = RowFormatOf(FLAGS_pack_tables);
+    if (!format.ok()) {
+      return UsageError(absl::StrCat("--pack_tables: ", format.status().message()));
+    }
+    options.pack_tables = *format;
+  }
   if (FLAGS_frozen_form == "legacy") {
     options.form = FrozenForm::kLegacy;
   } else if (FLAGS_frozen_form == "legacy_int8") {
@@ -285,7 +299,7 @@ absl::StatusOr<ExitCode> Freeze(const std::string& path, const Additions& additi
                                    "; there are portable, legacy and legacy_int8"));
   }
   options.pipeline = FLAGS_pass_pipeline;
-  if (!options.pipeline.empty() && options.pack_tables) {
+  if (!options.pipeline.empty() && options.pack_tables.has_value()) {
     return UsageError("--pass_pipeline names the passes; leave out --pack_tables, which is one");
   }
   options.quantizers = &additions.quantizers;

@@ -8,6 +8,7 @@
 #include "ops/infer.h"
 #include "ops/infer_rules.h"
 #include "ops/op_schema_builder.h"
+#include "ops/row_format.h"
 #include "proto/base/status_macros.h"
 
 namespace fixpoint {
@@ -128,8 +129,13 @@ absl::Status InferLookupDequantize(InferContext& op) {
   const TensorInfo w = op.Input("W");
   const TensorInfo ids = op.Input("Ids");
   op.SetOutput("Out", VarType::FP32, std::nullopt);
-  if (w.rank() != 2 || !ids.has_dims()) return absl::OkStatus();
+  if (w.rank() != 2 || !ids.has_dims() || ids.dims.empty()) return absl::OkStatus();
   Dims out(ids.dims.begin(), ids.dims.end() - 1);
+  if (op.String(kRowFormatAttr) != kPaddleRows) {
+    out.push_back(kUnknownDim);  // the bytes of a row do not say how many codes they hold
+    op.SetOutput("Out", VarType::FP32, out);
+    return absl::OkStatus();
+  }
   const int64_t words = w.dims[1];
   if (words == 0 || words == 1) {
     return absl::InvalidArgumentError(
@@ -365,8 +371,11 @@ void DefineDequantizers(OpList& ops) {
       .Doc("Looks up INT8 codes in Dict [128]; a negative code x is -Dict[x + 128].")
       .Infer(InferTableDequantize);
   Define(ops, QuantOp::kDequantize, "lookup_table_dequant(W, Ids) -> (Out)")
-      .Doc("lookup_table over rows of 8-bit codes, each row with its own range.")
+      .Doc(
+          "lookup_table over rows of codes, each row with its own range, in a format of inspect "
+          "rows: the reference has paddle_dequant, where W is FP32; in the others it is UINT8.")
       .Attr("padding_idx", Long(-1))
+      .Attr(kRowFormatAttr, String(kPaddleRows))
       .Infer(InferLookupDequantize);
 }
 

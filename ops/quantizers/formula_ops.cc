@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "ops/code_range.h"
 #include "ops/op_form.h"
@@ -25,7 +26,10 @@ namespace fixpoint {
 namespace {
 
 constexpr char kCount[] = "count";
-constexpr absl::string_view kNumbers[] = {"bits", "largest", "lowest", kCount};
+constexpr absl::string_view kNumbers[] = {kBits, "largest", "lowest", kCount};
+
+// Ops whose gradient is 0 almost everywhere.
+constexpr absl::string_view kSteps[] = {"round", "ceil", "floor", "sign"};
 
 bool Reduces(const OpDesc& op) { return absl::StartsWith(op.type(), "reduce_"); }
 bool IsElementwise(const OpDesc& op) { return absl::StartsWith(op.type(), "elementwise_"); }
@@ -107,13 +111,11 @@ absl::StatusOr<std::vector<OpDesc>> FormulaOps::Fill(const QuantizerText::Sectio
   std::vector<OpDesc> ops;
   for (size_t i = 0; i < section.ops.size(); ++i) {
     OpDesc op = section.ops[i];
+    RETURN_IF_ERROR(CheckWords(op, section, section.lines[i]));
     RETURN_IF_ERROR(CheckOutputs(op, section, section.lines[i]));
     RETURN_IF_ERROR(FillOne(&op, section.lines[i]));
     ForEachInput(op, [&](const std::string& name) {
-      const bool is_number =
-          IsNumberOfSpec(name) ||
-          std::any_of(text_.settings.begin(), text_.settings.end(),
-                      [&name](const QuantizerParameter& known) { return known.name == name; });
+      const bool is_number = IsNumberOfSpec(name) || IsSetting(name);
       if (!is_number || !written_numbers_.insert(name).second) return;
       for (OpDesc& write : WriteNumber(name)) ops.push_back(std::move(write));
     });
@@ -123,7 +125,8 @@ absl::StatusOr<std::vector<OpDesc>> FormulaOps::Fill(const QuantizerText::Sectio
 }
 
 absl::Status FormulaOps::FillOne(OpDesc* op, int line) {
-  RETURN_IF_ERROR(CheckForm(*op, line));
+  const bool reshapes = op->type() == kSplitGroups || op->type() == kJoinGroups;
+  if (!reshapes) RETURN_IF_ERROR(CheckForm(*op, line));
   for (OpDesc::Attr& attr : *op->mutable_attrs()) RETURN_IF_ERROR(FillAttribute(*op, &attr, line));
   RETURN_IF_ERROR(TakeExtents(op, line));
   if (FindOpSchema(op->type())->FindAttr(kSurrogateAttr, use_.era) != nullptr) SetCodeAttrs(op);
@@ -159,6 +162,31 @@ absl::Status FormulaOps::CheckForm(const OpDesc& op, int line) const {
   return names.ok() ? names : text_.Error(line, names.message());
 }
 
+absl::Status FormulaOps::CheckWords(const OpDesc& op, const QuantizerText::Section& section,
+                                    int line) const {
+  const bool has_gradient = &section != &text_.initial && &section != &text_.update;
+  for (const char* word : {kStraightThroughAttr, kStopGradientAttr}) {
+    if (!has_gradient && FindAttr(op, word) != nullptr) {
+      return text_.Error(line, absl::StrCat(word,
+                                            " is for ops that have a gradient, and no op of "
+                                            "initial: and update: has one"));
+    }
+  }
+  if (!has_gradient && op.type() == kScaleGradient) {
+    return text_.Error(line, absl::StrCat(kScaleGradient,
+                                          " is for ops that have a gradient, and "
+                                          "no op of initial: and update: has one"));
+  }
+  const OpDesc::Attr* const passes = FindAttr(op, kStraightThroughAttr);
+  if (passes == nullptr || BoolValue(*passes) != true ||
+      std::find(std::begin(kSteps), std::end(kSteps), op.type()) != std::end(kSteps)) {
+    return absl::OkStatus();
+  }
+  return text_.Error(
+      line, absl::StrCat(kStraightThroughAttr, " is for ", absl::StrJoin(kSteps, ", "), "; ",
+                         op.type(), " has a gradient of its own"));
+}
+
 absl::Status FormulaOps::CheckOutputs(const OpDesc& op, const QuantizerText::Section& section,
                                       int line) const {
   absl::Status status = absl::OkStatus();
@@ -184,10 +212,7 @@ absl::Status FormulaOps::FillAttribute(const OpDesc& op, OpDesc::Attr* attr, int
   const std::string& name = parts.front();
   int32_t more = 0;
   const bool is_sum = parts.size() == 2 && absl::SimpleAtoi(parts.back(), &more);
-  const bool is_known =
-      (IsNumberOfSpec(name) && name != kCount) ||
-      std::any_of(text_.settings.begin(), text_.settings.end(),
-                  [&name](const QuantizerParameter& setting) { return setting.name == name; });
+  const bool is_known = (IsNumberOfSpec(name) && name != kCount) || IsSetting(name);
   if (!is_known || (parts.size() > 1 && !is_sum)) {
     return text_.Error(line, absl::StrCat(attr->name(), ": \"", attr->s(),
                                           "\" is neither a setting nor bits, largest or lowest"));
@@ -229,40 +254,100 @@ absl::Status FormulaOps::TakeExtents(OpDesc* op, int line) {
     largest = std::max(largest, known->second);
   });
   RETURN_IF_ERROR(status);
-  if (Reduces(*op) && largest == Extent::kValue && FindAttr(*op, "dim") == nullptr &&
-      FindAttr(*op, "reduce_all") == nullptr) {
-    largest = Extent::kRanges;
-    if (per_channel()) {
-      const int rank = use_.dims ? static_cast<int>(use_.dims->size()) : 0;
-      std::vector<int32_t> others;
-      for (int axis = 0; axis < rank; ++axis) {
-        if (axis != use_.spec.axis()) others.push_back(axis);
-      }
-      SetAttr(op, MakeIntsAttr("dim", others));
-    } else {
-      SetAttr(op, MakeBoolAttr("reduce_all", true));
-    }
-  } else if (Reduces(*op)) {
-    largest = Extent::kOne;
+  if (op->type() == kSplitGroups || op->type() == kJoinGroups) return Reshape(op, line);
+  if (Reduces(*op)) {
+    const bool names_axes =
+        FindAttr(*op, "dim") != nullptr || FindAttr(*op, "reduce_all") != nullptr;
+    largest = names_axes ? Extent::kOne : ReduceWhatSharesARange(largest, op);
   }
-  if (IsElementwise(*op) && per_channel() && FindAttr(*op, "axis") == nullptr) {
-    const OpDesc::Var* const x = FindSlot(op->inputs(), "X");
-    const OpDesc::Var* const y = FindSlot(op->inputs(), "Y");
-    const auto extent = [this](const OpDesc::Var* slot) {
-      return slot == nullptr || slot->arguments_size() == 0 ? Extent::kOne
-                                                            : extents_.at(slot->arguments(0));
-    };
-    if (extent(x) == Extent::kValue && extent(y) == Extent::kRanges) {
-      SetAttr(op, MakeIntAttr("axis", use_.spec.axis()));
-    }
-  }
+  if (IsElementwise(*op)) BroadcastRanges(op);
   ForEachOutput(*op, [&](const std::string& name) { extents_[name] = largest; });
   return absl::OkStatus();
 }
 
+FormulaOps::Extent FormulaOps::ReduceWhatSharesARange(Extent extent, OpDesc* op) const {
+  switch (extent) {
+    case Extent::kOne:
+    case Extent::kRanges:
+      return Extent::kOne;
+    case Extent::kGroupedValue:
+      SetAttr(op, MakeIntsAttr("dim", {grouped_.has_value() ? grouped_->element_axis : 0}));
+      SetAttr(op, MakeBoolAttr("keep_dim", true));
+      return Extent::kGroups;
+    case Extent::kGroups:
+      SetAttr(op, MakeIntsAttr("dim", grouped_.has_value() ? grouped_->OtherAxes()
+                                                           : std::vector<int32_t>()));
+      return Extent::kRanges;
+    case Extent::kValue:
+      break;
+  }
+  if (per_channel()) {
+    const int rank = use_.dims ? static_cast<int>(use_.dims->size()) : 0;
+    std::vector<int32_t> others;
+    for (int axis = 0; axis < rank; ++axis) {
+      if (axis != use_.spec.axis()) others.push_back(axis);
+    }
+    SetAttr(op, MakeIntsAttr("dim", others));
+  } else {
+    SetAttr(op, MakeBoolAttr("reduce_all", true));
+  }
+  return Extent::kRanges;
+}
+
+void FormulaOps::BroadcastRanges(OpDesc* op) const {
+  if (!per_channel() || FindAttr(*op, "axis") != nullptr) return;
+  const auto extent = [this, op](absl::string_view slot) {
+    const OpDesc::Var* const found = FindSlot(op->inputs(), slot);
+    return found == nullptr || found->arguments_size() == 0 ? Extent::kOne
+                                                            : extents_.at(found->arguments(0));
+  };
+  if (extent("Y") != Extent::kRanges || extent("X") <= Extent::kRanges) return;
+  const bool is_value = extent("X") == Extent::kValue;
+  if (!is_value && !grouped_.has_value()) return;
+  SetAttr(op, MakeIntAttr("axis", is_value ? use_.spec.axis() : grouped_->channel_axis));
+}
+
+absl::Status FormulaOps::Reshape(OpDesc* op, int line) {
+  const bool splits = op->type() == kSplitGroups;
+  const OpDesc::Var* const x = FindSlot(op->inputs(), "X");
+  const OpDesc::Var* const out = FindSlot(op->outputs(), "Out");
+  const bool is_formed = x != nullptr && x->arguments_size() == 1 && op->inputs_size() == 1 &&
+                         out != nullptr && out->arguments_size() == 1 && op->outputs_size() == 1 &&
+                         op->attrs_size() == 0;
+  if (!is_formed) {
+    return text_.Error(line, absl::StrCat("want ", op->type(), "(X=NAME) -> (Out=NAME)"));
+  }
+  if (extents_.at(x->arguments(0)) != (splits ? Extent::kValue : Extent::kGroupedValue)) {
+    return text_.Error(
+        line, absl::StrCat(op->type(), " reads \"", x->arguments(0), "\", which has ",
+                           splits ? "not one number for each element of the value" : "no groups"));
+  }
+  if (!IsSetting(kGroupSize)) {
+    return text_.Error(line, absl::StrCat(op->type(), " needs a setting ", kGroupSize,
+                                          ", how many inputs of a product are a group, from 1 on"));
+  }
+  Dims dims = {-1};
+  if (use_.dims.has_value()) {
+    if (!grouped_.has_value()) {
+      grouped_ =
+          SplitIntoGroups(*use_.dims, use_.spec.axis(), static_cast<int64_t>(NumberOf(kGroupSize)));
+    }
+    dims = splits ? grouped_->dims : *use_.dims;
+  }
+  op->set_type("reshape");
+  SetAttr(op, MakeIntsAttr("shape", std::vector<int32_t>(dims.begin(), dims.end())));
+  extents_[out->arguments(0)] = splits ? Extent::kGroupedValue : Extent::kValue;
+  return absl::OkStatus();
+}
+
+bool FormulaOps::IsSetting(absl::string_view name) const {
+  return std::any_of(text_.settings.begin(), text_.settings.end(),
+                     [name](const QuantizerParameter& setting) { return setting.name == name; });
+}
+
 double FormulaOps::NumberOf(absl::string_view name) const {
   const CodeRange codes = CodeRangeOf(use_.spec);
-  if (name == "bits") return use_.spec.bits();
+  if (name == kBits) return use_.spec.bits();
   if (name == "largest") return codes.largest;
   if (name == "lowest") return codes.smallest;
   for (const QuantizerParameter& setting : text_.settings) {

@@ -4,6 +4,7 @@
 #ifndef FIXPOINT_OPS_QUANTIZERS_FORMULA_OPS_H_
 #define FIXPOINT_OPS_QUANTIZERS_FORMULA_OPS_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "ops/quantizer.h"
+#include "ops/quantizers/formula_groups.h"
 #include "ops/quantizers/quantizer_text.h"
 
 namespace fixpoint {
@@ -28,6 +30,7 @@ bool QuantizesFormula(const OpDesc& op);
 // Names that stand for numbers of the spec and the value, read as [1] or, as "$largest", as an
 // attribute: the bits, the largest and the lowest code, and `count`, how many elements share a
 // range (of an activation, in one sample), which cannot be an attribute.
+inline constexpr char kBits[] = "bits";
 absl::Span<const absl::string_view> NumbersOfSpec();
 bool IsNumberOfSpec(absl::string_view name);
 
@@ -36,6 +39,7 @@ bool IsNumberOfSpec(absl::string_view name);
 //     the spec;
 //   * reductions that name no `dim` reduce what shares a range;
 //   * elementwise ops of a value and a number for each range broadcast along the channel axis;
+//   * split_groups and join_groups (formula_groups.h) are reshapes;
 //   * numbers that they read by name are written first, by ops that are added.
 // Errors (kInvalidArgument), with file and line.
 class FormulaOps {
@@ -52,7 +56,7 @@ class FormulaOps {
 
  private:
   // How many numbers a name stands for.
-  enum class Extent { kOne, kRanges, kValue };
+  enum class Extent { kOne, kRanges, kGroups, kGroupedValue, kValue };
   static Extent ExtentOf(const QuantizerText::State& state);
 
   absl::Status FillOne(OpDesc* op, int line);
@@ -60,19 +64,27 @@ class FormulaOps {
   absl::Status FillAttribute(const OpDesc& op, OpDesc::Attr* attr, int line) const;
   // Slots and attributes that the op's schema, or a formula, has.
   absl::Status CheckForm(const OpDesc& op, int line) const;
+  // Words of the gradient where there is one; straight_through where the op's own is 0.
+  absl::Status CheckWords(const OpDesc& op, const QuantizerText::Section& section, int line) const;
   // An output is a new name, or one that `section` is there to write.
   absl::Status CheckOutputs(const OpDesc& op, const QuantizerText::Section& section,
                             int line) const;
   absl::Status TakeExtents(OpDesc* op, int line);
+  // What a reduction that names no `dim` leaves of `extent`.
+  Extent ReduceWhatSharesARange(Extent extent, OpDesc* op) const;
+  void BroadcastRanges(OpDesc* op) const;
+  absl::Status Reshape(OpDesc* op, int line);
   std::vector<OpDesc> WriteNumber(const std::string& name) const;
   std::vector<OpDesc> WriteCount() const;
   double NumberOf(absl::string_view name) const;
+  bool IsSetting(absl::string_view name) const;
   bool per_channel() const { return use_.spec.granularity() == QuantSpec::PER_CHANNEL; }
 
   const QuantizerText& text_;
   const QuantizerUse& use_;
   absl::flat_hash_map<std::string, Extent> extents_;
   absl::flat_hash_set<std::string> written_numbers_;
+  std::optional<GroupedWeight> grouped_;  // once it is split, if the weight's dims are known
 };
 
 // The ops by which the names in `wanted` are computed, in order; the others are left out.

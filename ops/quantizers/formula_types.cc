@@ -23,8 +23,9 @@ FormulaTypes::FormulaTypes(const QuantizerText& text, const QuantizerRecipe& rec
     if (state.extent == QuantizerState::Extent::kChannels) {
       if (!use.dims.has_value()) continue;
       dims = {(*use.dims)[use.spec.axis()]};
-    } else if (state.extent != QuantizerState::Extent::kOne) {
-      continue;
+    } else if (state.extent == QuantizerState::Extent::kElements) {
+      if (!use.dims.has_value()) continue;
+      dims = *use.dims;
     }
     Declare(state.name, dims);
     if (state.is_trained) Declare(Quantizer::GradientOf(state), dims);

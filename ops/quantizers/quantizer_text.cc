@@ -44,6 +44,10 @@ class Declaration {
         name() == Quantizer::kLearningRate) {
       return Wrong("the name stands for something else; want another");
     }
+    return CheckAttributes(attributes);
+  }
+
+  absl::Status CheckAttributes(const std::vector<std::string>& attributes) const {
     for (const OpDesc::Attr& attr : op_.attrs()) {
       if (std::count(attributes.begin(), attributes.end(), attr.name()) == 1 &&
           FindAttr(op_, attr.name()) == &attr) {
@@ -53,6 +57,13 @@ class Declaration {
                                 absl::StrJoin(attributes, ", "), " once"));
     }
     return absl::OkStatus();
+  }
+
+  // Whether it declares the number that a spec says.
+  bool IsOfBits() const {
+    return op_.type() == kNumber && op_.inputs_size() == 0 && op_.outputs_size() == 1 &&
+           op_.outputs(0).parameter() == "Out" && op_.outputs(0).arguments_size() == 1 &&
+           name() == kBits;
   }
 
   std::string name() const { return op_.outputs(0).arguments(0); }
@@ -119,6 +130,13 @@ class TextReader {
     FormulaOps forward(text_, use);
     RETURN_IF_ERROR(forward.Fill(text_.forward).status());
     text_.can_be_per_channel = forward.HasRangesPerChannel();
+    text_.is_per_channel = std::any_of(text_.forward.ops.begin(), text_.forward.ops.end(),
+                                       [](const OpDesc& op) { return op.type() == kSplitGroups; });
+    if (text_.is_per_channel && !text_.can_be_per_channel) {
+      return text_.Error(text_.line,
+                         "it has groups, which are those of channels, and a range that "
+                         "is not found for each channel; reduce to it twice");
+    }
     return std::move(text_);
   }
 
@@ -141,6 +159,10 @@ class TextReader {
     ASSIGN_OR_RETURN(const QuantizerText::Section section, ReadSection("settings"));
     for (size_t i = 0; i < section.ops.size(); ++i) {
       const Declaration declared(text_, section.ops[i], section.lines[i]);
+      if (declared.IsOfBits()) {
+        RETURN_IF_ERROR(ReadBits(declared));
+        continue;
+      }
       RETURN_IF_ERROR(declared.Check(/*may_be_several=*/false, {"default", "min", "max", "doc"}));
       QuantizerParameter setting;
       setting.name = declared.name();
@@ -152,9 +174,29 @@ class TextReader {
       if (setting.default_value < setting.min || setting.default_value > setting.max) {
         return declared.Wrong("default is not between min and max");
       }
+      if (setting.name == kGroupSize) {
+        setting.is_integer = true;
+        if (setting.min < 1) return declared.Wrong("min is below 1, and a group has one input");
+      }
       RETURN_IF_ERROR(TakeName(declared));
       text_.settings.push_back(std::move(setting));
     }
+    return absl::OkStatus();
+  }
+
+  // `number() -> (Out=bits) {min=1.0, max=4.0}`: the bits that a spec may ask for.
+  absl::Status ReadBits(const Declaration& declared) {
+    RETURN_IF_ERROR(declared.CheckAttributes({"min", "max"}));
+    ASSIGN_OR_RETURN(const double least, declared.Number("min", kLeastBits));
+    ASSIGN_OR_RETURN(const double most, declared.Number("max", kMostBits));
+    if (least != std::floor(least) || most != std::floor(most) || least < 1 || most > kMostBits ||
+        least > most) {
+      return declared.Wrong(absl::StrCat("they go from ", least, " to ", most,
+                                         "; want integers from 1 to ", kMostBits));
+    }
+    RETURN_IF_ERROR(TakeName(declared));
+    text_.least_bits = static_cast<int>(least);
+    text_.most_bits = static_cast<int>(most);
     return absl::OkStatus();
   }
 

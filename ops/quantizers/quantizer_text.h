@@ -42,8 +42,13 @@ struct QuantizerText {
   Section gradient;   // to the gradients of the value and the trained states; empty: derived
   Section update;     // from those to the states; empty: gradient descent
 
-  // Whether it can have a range for each channel: its range is found for what shares one.
+  // The bits that a spec may ask for.
+  int least_bits = kLeastBits;
+  int most_bits = kMostBits;
+  // Whether it can have a range for each channel: its range is found for what shares one; and
+  // whether it has to: groups are those of a channel's inputs.
   bool can_be_per_channel = false;
+  bool is_per_channel = false;
   const State* FindState(absl::string_view name) const;
   // "file:line: message".
   absl::Status Error(int line, absl::string_view message) const;

@@ -114,6 +114,8 @@ class TextQuantizer final : public Quantizer {
     const bool is_affine = QuantizeOpOf(*text_).type() == kQuantizeAffine;
     return is_affine ? QuantSpec::AFFINE : QuantSpec::SYMMETRIC;
   }
+  int least_bits() const override { return text_->least_bits; }
+  int most_bits() const override { return text_->most_bits; }
   bool is_dynamic() const override { return false; }
   bool has_own_gradient() const override { return true; }
   // The axes that the frozen program's ops can have.
@@ -285,7 +287,12 @@ class TextQuantizer final : public Quantizer {
     }
     absl::flat_hash_map<std::string, OpDesc> rounding;
     for (const OpDesc& op : forward) {
-      if (Says(op, kStopGradientAttr)) formula.constants.push_back(TheOutput(op));
+      if (Says(op, kStopGradientAttr)) {
+        for (const OpDesc::Var& slot : op.outputs()) {
+          formula.constants.insert(formula.constants.end(), slot.arguments().begin(),
+                                   slot.arguments().end());
+        }
+      }
       if (Says(op, kStraightThroughAttr)) {
         rounding.emplace(TheOutput(op), op);
         formula.ops.push_back(
@@ -305,7 +312,8 @@ class TextQuantizer final : public Quantizer {
     if (!ops.ok()) {
       return text_->Error(text_->line,
                           absl::StrCat("its gradient cannot be derived: ", ops.status().message(),
-                                       "; ", kStraightThroughAttr, "=true passes it on unchanged"));
+                                       "; ", kStraightThroughAttr, "=true passes it on unchanged, ",
+                                       kStopGradientAttr, "=true passes none"));
     }
     for (OpDesc& op : *ops) {
       const auto found = rounding.find(TheOutput(op));
@@ -397,7 +405,9 @@ class TextQuantizer final : public Quantizer {
 using Quantizers = std::vector<std::unique_ptr<TextQuantizer>>;
 
 void AddQuantizersOf(std::shared_ptr<const QuantizerText> text, Quantizers* quantizers) {
-  quantizers->push_back(std::make_unique<TextQuantizer>(text, QuantSpec::PER_TENSOR));
+  if (!text->is_per_channel) {
+    quantizers->push_back(std::make_unique<TextQuantizer>(text, QuantSpec::PER_TENSOR));
+  }
   if (!text->can_be_per_channel) return;
   quantizers->push_back(std::make_unique<TextQuantizer>(text, QuantSpec::PER_CHANNEL));
 }
@@ -413,7 +423,7 @@ Quantizers QuantizersOf(std::vector<QuantizerText> texts) {
 QuantSpec SpecToCheck(const Quantizer& quantizer) {
   QuantSpec spec;
   spec.set_quantizer(std::string(quantizer.name()));
-  spec.set_bits(4);
+  spec.set_bits(std::clamp(4, quantizer.least_bits(), quantizer.most_bits()));
   spec.set_signedness(QuantSpec::SIGNED);
   spec.set_granularity(quantizer.granularity());
   spec.set_scheme(quantizer.scheme());

@@ -75,6 +75,24 @@ void LookUp(const TableShape& shape, absl::Span<const int8_t> codes, const RowSc
               });
 }
 
+void LookUpRows(const TableShape& shape, RowFormat format, absl::Span<const uint8_t> rows,
+                absl::Span<const int64_t> ids, absl::Span<float> out) {
+  CHECK_EQ(static_cast<int64_t>(rows.size()), shape.rows * shape.width);
+  if (ids.empty()) return;
+  const size_t columns = out.size() / ids.size();
+  const auto width = static_cast<size_t>(shape.width);
+  ParallelFor(ids.size(), 5 * static_cast<int64_t>(columns), [=](int64_t begin, int64_t end) {
+    for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+      const absl::Span<float> row = out.subspan(i * columns, columns);
+      if (ids[i] == shape.padding) {
+        std::fill(row.begin(), row.end(), 0.0f);
+      } else {
+        DecodeRow(format, rows.subspan(static_cast<size_t>(ids[i]) * width, width), row);
+      }
+    }
+  });
+}
+
 void LookUpPacked(const TableShape& shape, absl::Span<const float> table,
                   absl::Span<const int64_t> ids, absl::Span<float> out) {
   const int64_t codes = 4 * (shape.width - 2);

@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "runtime/row_formats.h"
 
 namespace fixpoint::kernels {
 
@@ -44,6 +45,10 @@ void LookUp(const TableShape& shape, absl::Span<const int8_t> codes, const RowSc
 // operation is rounded to a float.
 void LookUpPacked(const TableShape& shape, absl::Span<const float> table,
                   absl::Span<const int64_t> ids, absl::Span<float> out);
+
+// The same for rows [rows, width] of bytes in one of the other formats; out [ids, columns].
+void LookUpRows(const TableShape& shape, RowFormat format, absl::Span<const uint8_t> rows,
+                absl::Span<const int64_t> ids, absl::Span<float> out);
 
 // Each row of dtable is the sum of the gradients of its lookups, in the order of the ids.
 void LookUpBackward(const TableShape& shape, absl::Span<const int64_t> ids,

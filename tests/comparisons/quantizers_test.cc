@@ -21,14 +21,19 @@ using ::testing::IsEmpty;
 struct Range {
   const char* name;
   const char* spec;
+  int bits = 0;  // 0: those of the case
 };
+
+std::string Spec(const Range& range, int bits) {
+  return absl::StrCat("{ ", range.spec, " bits: ", range.bits != 0 ? range.bits : bits, " }");
+}
 
 class Quantizers : public testing::TestWithParam<std::tuple<Range, Range, int>> {};
 
 TEST_P(Quantizers, AreLoweredToWhatTrainingSaw) {
   const auto& [activations, weights, bits] = GetParam();
-  const std::string config = absl::StrCat("activations { ", activations.spec, " bits: ", bits,
-                                          " } weights { ", weights.spec, " bits: ", bits, " }");
+  const std::string config =
+      absl::StrCat("activations ", Spec(activations, bits), " weights ", Spec(weights, bits));
   Network network = BuildNetwork("lenet5", /*batch=*/4);
   const Tensor images = RandomImages(network.image_dims, 100);
   const auto forms = TrainForms(std::move(network), config);
@@ -80,7 +85,7 @@ INSTANTIATE_TEST_SUITE_P(
         std::tuple(Range{"Pact", "quantizer: 'pact' form: FUSED"},
                    Range{"Dorefa", "quantizer: 'dorefa' form: FUSED granularity: PER_TENSOR"}, 2),
         std::tuple(Range{"Learned", kLowActivations},
-                   Range{"BinaryPerChannel", "quantizer: 'channel_wise_binary' form: FUSED"}, 2),
+                   Range{"BinaryPerChannel", "quantizer: 'channel_wise_binary' form: FUSED", 1}, 2),
         std::tuple(Range{"Learned", kLowActivations},
                    Range{"Ternary", "quantizer: 'ternary' form: FUSED granularity: PER_TENSOR"}, 2),
         std::tuple(Range{"TrainedMinMax", "quantizer: 'trained_min_max' form: FUSED"},
@@ -102,6 +107,10 @@ INSTANTIATE_TEST_SUITE_P(
                          "parameters { key: 'rate' value: 0.5 } "
                          "parameters { key: 'threshold' value: 0.1 }"},
                    3),
+        std::tuple(Range{"Learned", kLowActivations},
+                   Range{"Grouped", "quantizer: 'channel_wise_grouped' form: FUSED"}, 4),
+        std::tuple(Range{"Learned", kLowActivations, 8},
+                   Range{"Grouped", "quantizer: 'channel_wise_grouped' form: FUSED"}, 3),
         std::tuple(
             Range{"Learned", kLowActivations},
             Range{"StochasticPerChannel", "quantizer: 'channel_wise_stochastic' form: FUSED"}, 4)),

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -107,7 +108,8 @@ TEST(TextQuantizer, BuiltInTextsPassTheChecksOfAUsersOwn) {
     if (quantizer->recipes().front().scale_input.empty()) continue;
     ++formulas;
     for (const Era era : {Era::kFluid, Era::kPaddle2}) {
-      const QuantSpec spec = Spec(*quantizer, 2);
+      const QuantSpec spec =
+          Spec(*quantizer, std::clamp(2, quantizer->least_bits(), quantizer->most_bits()));
       const QuantizerUse use{spec, SlotRole::WEIGHT, Dims{4, 3}, era};
       EXPECT_FALSE(quantizer->GradientOps(use).empty()) << quantizer->name();
     }
@@ -115,10 +117,35 @@ TEST(TextQuantizer, BuiltInTextsPassTheChecksOfAUsersOwn) {
   EXPECT_GE(formulas, 9);
 }
 
+// A weight of 2 x 3 inputs and 2 outputs: the groups are of 3 inputs, the divisor of 6 next to 4.
+TEST(TextQuantizer, GroupsAreThoseOfTheInputsOfAChannel) {
+  const QuantizerTable table;
+  EXPECT_EQ(table.Find("grouped"), nullptr);
+  const Quantizer& grouped = *table.Find("channel_wise_grouped");
+  QuantSpec spec = Spec(grouped, 4);
+  (*spec.mutable_parameters())["group_size"] = 4;
+  const std::string of_product =
+      Printed(grouped.Forward({spec, SlotRole::WEIGHT, Dims{6, 2}, Era::kPaddle2}).ops);
+  EXPECT_THAT(of_product, HasSubstr("reshape(X=x) -> (Out=groups) {shape=[2, 3, 2]}"));
+  EXPECT_THAT(of_product,
+              HasSubstr("(Out=range_of_group) {dim=[1], keep_dim=true}\n"
+                        "reduce_max(X=range_of_group) -> (Out=largest_range) {dim=[0, 1]}"));
+  EXPECT_THAT(of_product, HasSubstr("(X=groups, Y=step) -> (Out=places) {axis=2}"));
+  EXPECT_THAT(of_product, HasSubstr("(X=places, Y=factor) -> (Out=places_in_group)\n"));
+  EXPECT_THAT(of_product, HasSubstr("reshape(X=values) -> (Out=value) {shape=[6, 2]}"));
+  spec.set_axis(0);
+  EXPECT_THAT(
+      Printed(grouped.Forward({spec, SlotRole::WEIGHT, Dims{2, 6, 1, 1}, Era::kPaddle2}).ops),
+      HasSubstr("reshape(X=x) -> (Out=groups) {shape=[1, 2, 2, 3]}"));
+}
+
 TEST(TextQuantizer, WhatIsWrongIsReportedWithItsLine) {
   const std::string forward =
       "forward:\n  fake_quantize_dequantize_at_range(X=x, InScale=r) -> (Out=out)\n";
   const std::string states = "states:\n  number() -> (Out=r) {trained=true}\n";
+  const std::string groups =
+      "settings:\n  number() -> (Out=group_size) {default=2.0, min=1.0, max=9.0, doc=\"d\"}\n"
+      "forward:\n  split_groups(X=x) -> (Out=g)\n";
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"", "q.txt:1: no op of forward: quantizes; want one fake_quantize_dequantize_at_range"},
       {"forwards:\n",
@@ -144,6 +171,21 @@ TEST(TextQuantizer, WhatIsWrongIsReportedWithItsLine) {
       {states + "forward:\n  fake_quantize_abs_max(X=x) -> (Out=out, OutScale=s)\n",
        "q.txt:5: is fake_quantize_abs_max; formulas quantize by fake_quantize_dequantize_at_range "
        "or fake_quantize_dequantize_affine"},
+      {"settings:\n  number() -> (Out=bits) {min=0.0}\n",
+       "q.txt:3: bits: they go from 0 to 16; want integers from 1 to 16"},
+      {"settings:\n  number() -> (Out=bits) {default=2.0}\n",
+       "q.txt:3: bits: no use for default; want each of min, max once"},
+      {"settings:\n  number() -> (Out=group_size) {default=2.0, min=0.0, max=9.0, doc=\"d\"}\n",
+       "q.txt:3: group_size: min is below 1, and a group has one input"},
+      {"forward:\n  split_groups(X=x) -> (Out=g)\n" + forward.substr(9),
+       "q.txt:3: split_groups needs a setting group_size, how many inputs of a product are a "
+       "group"},
+      {"forward:\n  split_groups(X=x, Y=x) -> (Out=g)\n" + forward.substr(9),
+       "q.txt:3: want split_groups(X=NAME) -> (Out=NAME)"},
+      {"forward:\n  join_groups(X=x) -> (Out=g)\n" + forward.substr(9),
+       "q.txt:3: join_groups reads \"x\", which has no groups"},
+      {groups + "  split_groups(X=g) -> (Out=h)\n" + forward.substr(9),
+       "q.txt:5: split_groups reads \"g\", which has not one number for each element"},
       {states + forward + "  fake_quantize_dequantize_at_range(X=x, InScale=r) -> (Out=b)\n",
        "q.txt:6: another op that quantizes; the first is on line 5"},
       {states + "forward:\n  rulu(X=r) -> (Out=a)\n" + forward.substr(9),
@@ -152,7 +194,8 @@ TEST(TextQuantizer, WhatIsWrongIsReportedWithItsLine) {
        "q.txt:5: scale: \"$bit\" is neither a setting nor bits, largest or lowest"},
       {states + "forward:\n  floor(X=r) -> (Out=s)\n"
                 "  fake_quantize_dequantize_at_range(X=x, InScale=s) -> (Out=out)\n",
-       "would have to pass an op whose gradient is not known; straight_through=true passes it on"},
+       "would have to pass an op whose gradient is not known; straight_through=true passes it on "
+       "unchanged, stop_gradient=true passes none"},
       {states + "forward:\n  floor(X=r) -> (Out=s) {stop_gradient=true}\n"
                 "  fake_quantize_dequantize_at_range(X=x, InScale=s) -> (Out=out)\n",
        "q.txt:1: nothing computes r@GRAD: no path with a gradient leads from out to it"},
@@ -178,6 +221,17 @@ TEST(TextQuantizer, WhatIsWrongIsReportedWithItsLine) {
       {states + "forward:\n  round(X=x) -> (Out=y) {straight_through=\"yes\"}\n" +
            forward.substr(9),
        "q.txt:5: straight_through is true or false"},
+      {states + "forward:\n  scale(X=x) -> (Out=y) {straight_through=true}\n" + forward.substr(9),
+       "q.txt:5: straight_through is for round, ceil, floor, sign; scale has a gradient of its "
+       "own"},
+      {states + "initial:\n  abs(X=x) -> (Out=r) {stop_gradient=true}\n" + forward,
+       "q.txt:5: stop_gradient is for ops that have a gradient, and no op of initial: and update:"},
+      {states + forward + "update:\n  scale_gradient(X=r, Factor=largest) -> (Out=r)\n",
+       "q.txt:7: scale_gradient is for ops that have a gradient, and no op of initial: and "
+       "update:"},
+      {"states:\n  number_per_element() -> (Out=e)\n" + states.substr(8) + forward +
+           "update:\n  reduce_mean(X=x) -> (Out=e)\n  scale(X=r) -> (Out=r)\n",
+       "q.txt:8: writes \"e\" as [1]; want [4, 3]"},
       {states + forward + "update:\n  scale(X=learning_rate) -> (Out=a)\n",
        "q.txt:7: update: does not write r, which is trained"},
       {states + forward + "update:\n  scale(X=rate) -> (Out=r)\n",

@@ -8,6 +8,7 @@
 #include "ops/codes/integer_reasons.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/program.h"
+#include "runtime/row_formats.h"
 #include "tests/testing/parameter_text.h"
 #include "transpiler/freeze/freeze.h"
 #include "transpiler/freeze/freeze_context.h"
@@ -53,7 +54,9 @@ absl::StatusOr<FreezeOptions> OptionsOf(const Golden& golden) {
   options.feeds = absl::StrSplit(golden.Setting("feeds"), ", ", absl::SkipEmpty());
   options.fetches = absl::StrSplit(golden.Setting("fetches"), ", ", absl::SkipEmpty());
   options.allow_dynamic = golden.Setting("allow_dynamic") == "true";
-  options.pack_tables = golden.Setting("pack_tables") == "true";
+  if (const std::string format = golden.Setting("pack_tables"); !format.empty()) {
+    ASSIGN_OR_RETURN(options.pack_tables, RowFormatOf(format));
+  }
   const std::string form = golden.Setting("form");
   if (form == "legacy") {
     options.form = FrozenForm::kLegacy;

@@ -2,9 +2,9 @@
 // which is also undone), `mode: freeze` (Freeze), `mode: lower` (Lower, whose account stands in
 // front of its notes) and `mode: passes` (those that `pipeline` names).
 //
-// For freezing, `form`, `feeds`, `fetches`, `allow_dynamic: true` and `pack_tables: true` are
-// settings; the section `parameters` has the trained parameters, `parameters become` what is left of them
-// (parameter_text.h), and `notes` the notes to the user.
+// For freezing, `form`, `feeds`, `fetches`, `allow_dynamic: true` and `pack_tables: FORMAT` are
+// settings; the section `parameters` has the trained parameters, `parameters become` what is left
+// of them (parameter_text.h), and `notes` the notes to the user.
 
 #ifndef FIXPOINT_TESTS_TESTING_GOLDEN_INFERENCE_H_
 #define FIXPOINT_TESTS_TESTING_GOLDEN_INFERENCE_H_

@@ -39,6 +39,46 @@ TEST_F(Train, ARateOfZeroTrainsNothing) {
   EXPECT_NE(folder_.Read("one/fc_0.w_0"), folder_.Read("trained/fc_0.w_0"));
 }
 
+// The batch norm only watches, so that parameters do not depend on its statistics.
+TEST_F(Train, StatisticsOfBatchNormAreEstimatedAfterTheLastStep) {
+  folder_.Write("mlp.txt",
+                absl::StrReplaceAll(folder_.Read("mlp.txt"),
+                                    {{"  var relu_0.tmp_0 f32[-1,16]\n",
+                                      "  var relu_0.tmp_0 f32[-1,16]\n"
+                                      "  var norm f32[-1,16]\n  var saved_mean f32[16]\n"
+                                      "  var saved_variance f32[16]\n"
+                                      "  var mean f32[16] persistable\n"
+                                      "  var variance f32[16] persistable\n"
+                                      "  var one f32[16] persistable\n"
+                                      "  var zero f32[16] persistable\n"},
+                                     {"  relu(X=fc_0.tmp_1)",
+                                      "  batch_norm(X=fc_0.tmp_1, Scale=one, Bias=zero, Mean=mean, "
+                                      "Variance=variance) -> (Y=norm, MeanOut=mean, "
+                                      "VarianceOut=variance, SavedMean=saved_mean, "
+                                      "SavedVariance=saved_variance)\n  relu(X=fc_0.tmp_1)"}}));
+  std::string startup = folder_.Read("mlp.startup.txt");
+  std::string declared;
+  for (const char* const name : {"mean", "variance", "one", "zero"}) {
+    absl::StrAppend(&declared, "  var ", name, " f32[16] persistable\n");
+    startup.insert(startup.rfind('}'), absl::StrCat("  fill_constant() -> (Out=", name,
+                                                    ") {dtype=5, shape=[16L], value=",
+                                                    name == std::string("zero") ? 0 : 1, ".0}\n"));
+  }
+  startup.insert(startup.find("  var "), declared);
+  folder_.Write("mlp.startup.txt", startup);
+  const BinaryRun kept = Run({"--steps=5", "--save=kept"});
+  ASSERT_EQ(kept.exit_code, 0) << kept.err;
+  const BinaryRun run = Run({"--steps=5", "--reestimate_batch_norm=2", "--save=estimated"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, MatchesRegex("step 5, epoch 1: test loss [0-9.]+, accuracy [0-9.]+ %\n"
+                                    "statistics of 1 batch norm estimated from 2 batches\n"
+                                    "step 5, epoch 1: test loss [0-9.]+, accuracy [0-9.]+ %\n"
+                                    "wrote estimated\n"));
+  EXPECT_EQ(folder_.Read("kept/fc_0.w_0"), folder_.Read("estimated/fc_0.w_0"));
+  EXPECT_NE(folder_.Read("kept/mean"), folder_.Read("estimated/mean"));
+  EXPECT_NE(folder_.Read("kept/variance"), folder_.Read("estimated/variance"));
+}
+
 TEST_F(Train, AResumedRunContinuesTheScheduleAndNoOther) {
   const auto run = [&](const std::string& rate, const std::string& steps,
                        std::vector<std::string> more = {}) {

@@ -38,7 +38,7 @@ const std::vector<ModuleType>& ModuleTypes() {
       {"MaxPool2d", {"pool2d"}},
       {"ReLU", {"relu"}},
       {"ReLU6", {"relu6"}},
-      {"SiLU", {"swish"}},
+      {"SiLU", {"silu", "swish"}},
       {"Sigmoid", {"sigmoid"}},
       {"Softmax", {"softmax"}},
       {"Tanh", {"tanh"}},

@@ -206,14 +206,15 @@ class EntryReader {
       ASSIGN_OR_RETURN(const std::string target, reader_.OneOf(item, "quant_types", targets));
       RETURN_IF_ERROR(ReadTargetOfVersion2(item, target));
     }
-    if (const Node* const bits = node_.Find("quant_bits");
-        bits != nullptr && bits->kind == Node::Kind::kMapping) {
-      for (const NodeField& field : bits->fields) {
+    for (const char* const by_target : {"quant_bits", "quant_scheme", "quant_dtype"}) {
+      const Node* const values = node_.Find(by_target);
+      if (values == nullptr || values->kind != Node::Kind::kMapping) continue;
+      for (const NodeField& field : values->fields) {
         const bool is_target = std::count(targets.begin(), targets.end(), field.key.text) > 0 &&
                                SpecOf(field.key.text).has_value();
         if (is_target) continue;
         return reader_.At(
-            field.key, absl::StrCat("quant_bits: \"", field.key.text, "\" is not in quant_types"));
+            field.key, absl::StrCat(by_target, ": \"", field.key.text, "\" is not in quant_types"));
       }
     }
     if (const Node* const step = node_.Find("quant_start_step"); step != nullptr) {
@@ -282,7 +283,13 @@ class EntryReader {
       RETURN_IF_ERROR(
           reader_.CheckFields(field.value, "a target's settings",
                               {"quant_dtype", "quant_scheme", "granularity", "apply_method"}));
-      if (names == nullptr) RETURN_IF_ERROR(ReadTargetOfVersion3(field.key, field.value));
+      if (names == nullptr) {
+        RETURN_IF_ERROR(ReadTargetOfVersion3(field.key, field.value));
+      } else if (std::none_of(names->items.begin(), names->items.end(),
+                              [&](const Node& name) { return name.text == field.key.text; })) {
+        return reader_.At(field.key, absl::StrCat("target_settings: \"", field.key.text,
+                                                  "\" is not in target_names"));
+      }
     }
     return absl::OkStatus();
   }

@@ -120,7 +120,7 @@ absl::StatusOr<Pipeline> ParseFreezePipeline(absl::string_view text, FrozenForm 
 
 std::string FreezePipelineOf(const FreezeOptions& options) {
   const std::string pipeline = FreezePipelineOf(options.form);
-  if (!options.pack_tables) return pipeline;
+  if (!options.pack_tables.has_value()) return pipeline;
   return absl::StrReplaceAll(pipeline, {{",quantize_weights,", ",pack_tables,quantize_weights,"}});
 }
 
@@ -142,6 +142,7 @@ absl::StatusOr<FrozenModel> Freeze(const Program& program, const Scope& scope,
   context.fetches = options.fetches;
   context.form = options.form;
   context.allow_dynamic = options.allow_dynamic;
+  context.table_format = options.pack_tables.value_or(context.table_format);
 
   FrozenModel model{program.Clone(), Scope(), {}, {}};
   model.program.ClearEditLog();

@@ -4,6 +4,7 @@
 #ifndef FIXPOINT_TRANSPILER_FREEZE_FREEZE_H_
 #define FIXPOINT_TRANSPILER_FREEZE_FREEZE_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "ops/quantizer_table.h"
 #include "proto/program/program.h"
+#include "runtime/row_formats.h"
 #include "runtime/scope.h"
 #include "transpiler/freeze/frozen_form.h"
 #include "transpiler/pipeline/pipeline.h"
@@ -42,8 +44,8 @@ struct FreezeOptions {
   // feed op and none are named, its feeds are the variables that it needs and does not compute.
   std::vector<std::string> feeds;
   std::vector<std::string> fetches;
-  // Stores float tables as rows of 8-bit codes (pack_tables.cc), which no quantizer simulates.
-  bool pack_tables = false;
+  // Stores float tables as rows of codes (pack_tables.cc), which no quantizer simulates.
+  std::optional<RowFormat> pack_tables;
   // Keeps activations whose range is found anew at every run as they are, instead of refusing.
   bool allow_dynamic = false;
   // A user's own quantizers; null: the built-in ones.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ops/quantizer_table.h"
+#include "runtime/row_formats.h"
 #include "runtime/scope.h"
 #include "transpiler/freeze/frozen_form.h"
 #include "transpiler/pipeline/edited_parameters.h"
@@ -27,6 +28,9 @@ class FreezeContext final : public PassContext {
   // The outputs and inputs of a pruned program; empty: those of its fetch and feed ops.
   std::vector<std::string> feeds;
   std::vector<std::string> fetches;
+
+  // How pack_tables stores tables of floats.
+  RowFormat table_format = RowFormat::kPaddleDequant;
 
   EditedParameters parameters;
   QuantizedWeights quantized_weights;

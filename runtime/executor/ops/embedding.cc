@@ -7,10 +7,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "ops/row_format.h"
 #include "proto/base/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/row_codes.h"
 #include "runtime/kernels/lookup.h"
+#include "runtime/row_formats.h"
 
 namespace fixpoint::executor {
 namespace {
@@ -109,9 +111,28 @@ absl::Status PlanIntegerLookup(OpPlanner& op) {
   return AddLookup(op, shape, table);
 }
 
+// Of rows of bytes, which are codes and their range.
+absl::Status PlanLookupOfRows(OpPlanner& op, const TableShape& shape, RowFormat format) {
+  ASSIGN_OR_RETURN(const size_t columns, MostColumns(format, static_cast<size_t>(shape.width)));
+  ASSIGN_OR_RETURN(const Buffer rows, op.Read("W", VarType::UINT8));
+  ASSIGN_OR_RETURN(const Buffer ids, op.Read("Ids", VarType::INT64));
+  Dims dims = op.InputDims("Ids");
+  dims.back() = static_cast<int64_t>(columns);
+  const Buffer out = op.WriteAs("Out", {VarType::FP32, dims});
+  op.AddStep({{rows, ids}, {out}, [=](const StepContext& run) {
+                RETURN_IF_ERROR(kernels::CheckIds(shape, run.Of<int64_t>(ids)));
+                kernels::LookUpRows(shape, format, run.Of<uint8_t>(rows), run.Of<int64_t>(ids),
+                                    run.Floats(out));
+                return absl::OkStatus();
+              }});
+  return absl::OkStatus();
+}
+
 // Of packed rows, as floats of any bits.
 absl::Status PlanPackedLookup(OpPlanner& op) {
   ASSIGN_OR_RETURN(const TableShape shape, TableShapeOf(op));
+  ASSIGN_OR_RETURN(const RowFormat format, RowFormatOf(op.attributes().String(kRowFormatAttr)));
+  if (format != RowFormat::kPaddleDequant) return PlanLookupOfRows(op, shape, format);
   ASSIGN_OR_RETURN(const Buffer table, op.ReadFloats("W"));
   ASSIGN_OR_RETURN(const Buffer ids, op.Read("Ids", VarType::INT64));
   ASSIGN_OR_RETURN(const Buffer out, op.Write("Out"));

@@ -6,10 +6,13 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "ops/row_format.h"
 #include "proto/base/status_macros.h"
+#include "proto/program/type_names.h"
 #include "runtime/reference/kernels.h"
 #include "runtime/reference/kernels/lowered.h"
 #include "runtime/reference/walk.h"
+#include "runtime/row_formats.h"
 
 namespace fixpoint::reference {
 namespace {
@@ -94,10 +97,36 @@ absl::Status LookupCodes(OpRun& op, bool is_v2) {
   return absl::OkStatus();
 }
 
+absl::Status LookupRowsOfBytes(const Lookup& lookup, RowFormat format, OpRun& op) {
+  const Array& w = op.Input("W");
+  if (w.dtype != VarType::UINT8) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("W is ", TypeName(w.dtype), "; rows of ", NameOf(format), " are UINT8"));
+  }
+  const auto width = static_cast<size_t>(lookup.width);
+  ASSIGN_OR_RETURN(const size_t columns, MostColumns(format, width));
+  Dims out_dims = lookup.out_dims;
+  out_dims.back() = static_cast<int64_t>(columns);
+  Array out(VarType::FP32, out_dims);
+  std::vector<uint8_t> bytes(width);
+  std::vector<float> row(columns);
+  for (size_t r = 0; r < lookup.rows.size(); ++r) {
+    if (lookup.rows[r] == lookup.padding) continue;
+    const auto first = w.values.begin() + lookup.rows[r] * lookup.width;
+    std::copy_n(first, width, bytes.begin());
+    DecodeRow(format, bytes, absl::MakeSpan(row));
+    std::copy(row.begin(), row.end(), out.values.begin() + static_cast<int64_t>(r * columns));
+  }
+  op.SetOutput("Out", std::move(out));
+  return absl::OkStatus();
+}
+
 // A row is its minimum and its maximum, and then codes of 8 bits, four in the bits of each float:
 // (max - min) / 256 * code + min, each operation rounded to a float.
 absl::Status LookupPackedRows(OpRun& op) {
   ASSIGN_OR_RETURN(const Lookup lookup, LookupOf(op, /*is_v2=*/false));
+  ASSIGN_OR_RETURN(const RowFormat format, RowFormatOf(op.String(kRowFormatAttr)));
+  if (format != RowFormat::kPaddleDequant) return LookupRowsOfBytes(lookup, format, op);
   constexpr int64_t kRangeWords = 2;
   constexpr int64_t kCodesOfWord = 4;
   if (lookup.width <= kRangeWords) {

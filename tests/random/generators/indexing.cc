@@ -49,6 +49,20 @@ void LookupPackedRows(CaseMaker& c) {
   c.Exact();
 }
 
+// Bytes below 60 make no FP16 or FP32 that is NaN or infinite.
+void LookupRowsOfBytes(CaseMaker& c) {
+  constexpr const char* kFormats[] = {"fused8", "glow_fused8", "fused8_fp16", "fused4_fp16",
+                                      "fused2_fp16"};
+  const int rows = c.Between(1, 12);
+  Dims ids = c.SomeDims(1, 2, 10);
+  ids.push_back(1);
+  const std::string w = c.Integers(VarType::UINT8, {rows, c.Between(9, 40)}, 0, 59);
+  c.Op("lookup_table_dequant(W=", w, ", Ids=", c.Integers(VarType::INT64, ids, 0, rows - 1),
+       ") -> (Out=out) {padding_idx=", c.OneIn(2) ? -1 : c.Between(0, 3), "L, row_format=\"",
+       kFormats[c.Between(0, 4)], "\"}");
+  c.Exact();
+}
+
 void Gather(CaseMaker& c) {
   const Dims dims = c.SomeDims(1, 4);
   const int axis = c.is_2x() && c.OneIn(2) ? c.Between(0, static_cast<int>(dims.size()) - 1) : 0;
@@ -126,6 +140,7 @@ void Accuracy(CaseMaker& c) {
 Generators IndexingGenerators() {
   return {{"lookup_table", Lookup("lookup_table")},
           {"lookup_table_dequant", LookupPackedRows},
+          {"lookup_table_dequant", LookupRowsOfBytes},
           {"lookup_table_v2", Lookup("lookup_table_v2")},
           {"gather", Gather},
           {"one_hot", OneHot("one_hot")},

@@ -123,6 +123,16 @@ TEST(IndexingOps, LookUpPackedRows) {
       "block 0, op 0 (lookup_table_dequant): Ids has 1; want 0 to 0");
 }
 
+// Codes 0, 1, 14 and 15 of 4 bits, a scale of 1 and a minimum of 0 in FP16; a scale of 2.
+TEST(IndexingOps, LookUpRowsOfBytes) {
+  EXPECT_EQ(RunOps("lookup_table_dequant(W=w, Ids=ids) -> (Out=y) {row_format=\"fused4_fp16\"}",
+                   "w u8[2,6] 16 254 0 60 0 0 16 254 0 64 0 0\nids i64[2,1] 1 0\n"),
+            "y f32[2,4] 0 2 28 30 0 1 14 15\n");
+  EXPECT_EQ(RunOps("lookup_table_dequant(W=w, Ids=ids) -> (Out=y) {row_format=\"fused4_fp16\"}",
+                   "w f32[1,6] 0 1 0 0 0 0\nids i64[1,1] 0\n"),
+            "block 0, op 0 (lookup_table_dequant): W is FP32; rows of fused4_fp16 are UINT8");
+}
+
 TEST(IndexingOps, RefuseAnIndexThatIsNone) {
   EXPECT_EQ(RunOps("lookup_table(W=w, Ids=ids) -> (Out=y)", "w f32[2,1] 1 2\nids i64[1,1] 2\n"),
             "block 0, op 0 (lookup_table): Ids has 2; want 0 to 1");

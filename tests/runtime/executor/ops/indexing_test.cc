@@ -80,6 +80,24 @@ TEST(Indexing, LooksUpPackedRows) {
               testing::HasSubstr("(lookup_table_dequant): an id is 1; want 0 to 0"));
 }
 
+// 0 and 60 are the bytes of 1 in FP16.
+TEST(Indexing, LooksUpRowsOfBytes) {
+  const std::string rows = "w u8[2,8] 16 254 0 60 0 0 0 64 1 2 3 4 5 0 60 0\ni i64[3,1] 1 0 2\n";
+  for (const char* const format : {"fused4_fp16", "fused8_fp16", "fused2_fp16"}) {
+    EXPECT_EQ(OpDifferences(absl::StrCat("lookup_table_dequant(W=w, Ids=i) -> (Out=y) "
+                                         "{padding_idx=2L, row_format=\"",
+                                         format, "\"}"),
+                            rows, 0, {"y"}),
+              "");
+  }
+  EXPECT_THAT(
+      OpDifferences("lookup_table_dequant(W=w, Ids=i) -> (Out=y) {row_format=\"fused8\"}", rows),
+      testing::HasSubstr("rows have 8 bytes, of which 8 are their range"));
+  EXPECT_THAT(
+      OpDifferences("lookup_table_dequant(W=w, Ids=i) -> (Out=y) {row_format=\"fused3\"}", rows),
+      testing::HasSubstr("there is no format of rows \"fused3\""));
+}
+
 TEST(Indexing, RefusesTablesOfCodesThatDoNotFit) {
   const std::string table = "w i8[2,2] 1 2 3 4\n";
   const char* const kLookup =

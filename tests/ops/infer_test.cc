@@ -274,6 +274,24 @@ constexpr InferCase kOthers[] = {
         var i i64[-1,7]
         integer_lookup_table_v2(W=w, Ids=i, Scales=s) -> (Out=y) {largest_code=128})",
      "error: largest_code is 128; want 1 to 127"},
+    {R"(var q f32[-1,2,3,8]
+        var k f32[-1,2,5,8]
+        var v f32[-1,2,5,4]
+        var m f32[3,1]
+        scaled_dot_product_attention(Q=q, K=k, V=v, Mask=m) -> (Out=y))",
+     "Out=FP32[-1, 2, 3, 4]"},
+    {R"(var q f32[-1,3,8]
+        var k f32[1,5,8]
+        var v f32[1,5,4]
+        scaled_dot_product_attention(Q=q, K=k, V=v) -> (Out=y))",
+     "error: Q is [-1, 3, 8], K [1, 5, 8] and V [1, 5, 4]; want [..., M, D], [..., N, D] and "
+     "[..., N, C] with equal leading extents"},
+    {R"(var q f32[3,8]
+        var k f32[5,8]
+        var v f32[5,4]
+        var m f32[2,5]
+        scaled_dot_product_attention(Q=q, K=k, V=v, Mask=m) -> (Out=y))",
+     "error: Mask is [2, 5]; want it to broadcast to the scores, [3, 5]"},
     {R"(var x f32[-1,2,3]
         var w f32[6,5]
         fc(Input=x, W=w) -> (Out=y))",

@@ -37,10 +37,9 @@ std::vector<Pattern> Shipped(const std::string& file) { return LoadPatterns(file
 
 // The files whose patterns are about rows of floats, and for each the one that leads back.
 constexpr std::pair<const char*, const char*> kFamilies[] = {
-    {"swish", "swish_components"},
-    {"gelu", "gelu_components"},
-    {"layer_norm", "layer_norm_components"},
-    {"fc", "fc_components"},
+    {"swish", "swish_components"},           {"gelu", "gelu_components"},
+    {"layer_norm", "layer_norm_components"}, {"fc", "fc_components"},
+    {"attention", "attention_components"},
 };
 
 struct Network {
@@ -121,7 +120,7 @@ class NetworkWriter {
 
   // The ops of a pattern.
   void AddMatch() {
-    const auto& family = kFamilies[random_.Below(4)];
+    const auto& family = kFamilies[random_.Below(std::size(kFamilies))];
     const std::vector<Pattern> patterns = Shipped(random_.OneIn(2) ? family.first : family.second);
     const Pattern& pattern = patterns[random_.Below(static_cast<int>(patterns.size()))];
     if (!Fits(pattern)) return;
@@ -158,7 +157,8 @@ class NetworkWriter {
       }
     }
     return std::none_of(pattern.before.begin(), pattern.before.end(), [this](const PatternOp& op) {
-      return (op.type == "fc" && trains_) ||
+      const bool has_gradient = op.type != "fc" && op.type != "scaled_dot_product_attention";
+      return (trains_ && !has_gradient) ||
              (op.type == "layer_norm" && op.attributes.back().value.i() != rank_ - 1);
     });
   }
@@ -166,15 +166,20 @@ class NetworkWriter {
   // What a value of a pattern is in the program; the built-in patterns name their captures alike.
   std::string NameOf(const PatternValue& value) {
     if (value.kind != PatternValue::Kind::kCapture) return net_.UniqueName("value");
-    if (value.name == "x") return current_;
+    if (value.name == "x" || value.name == "q") return current_;
+    if (value.name == "k" || value.name == "v") return Parameter(dims_);
+    if (value.name == "mask") return Parameter({dims_[rank_ - 2], dims_[rank_ - 2]});
     return value.name == "w" ? Parameter({kWidth, kWidth}) : Parameter({kWidth});
   }
 
   OpDesc::Attr ValueOf(const PatternAttribute& attribute) const {
     if (attribute.variable < 0) return attribute.value;
-    const bool is_epsilon = attribute.name == "bias" || attribute.name == "epsilon";
-    return is_epsilon ? MakeFloatAttr(attribute.name, 1e-3f)
-                      : MakeIntAttr(attribute.name, rank_ - 1);
+    if (attribute.name == "bias" || attribute.name == "epsilon") {
+      return MakeFloatAttr(attribute.name, 1e-3f);
+    }
+    const bool is_factor =
+        attribute.name == "alpha" || attribute.name == "beta" || attribute.name == "scale";
+    return is_factor ? MakeFloatAttr(attribute.name, 0.5f) : MakeIntAttr(attribute.name, rank_ - 1);
   }
 
   Random random_;

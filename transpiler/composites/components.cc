@@ -21,6 +21,7 @@ constexpr Composite kComposites[] = {
     {"group_norm", nullptr, GroupNormComponents},
     {"layer_norm", "layer_norm_components", LayerNormComponents},
     {"rnn", nullptr, RnnComponents},
+    {"scaled_dot_product_attention", "attention_components", nullptr},
     {"silu", "swish_components", nullptr},
     {"softmax", nullptr, SoftmaxComponents},
     {"swish", "swish_components", nullptr},

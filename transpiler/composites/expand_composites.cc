@@ -188,8 +188,9 @@ class ExpandComposites final : public Pass {
       rewrite->report.replaced.push_back(std::move(replaced));
     }
     if (!options.explain) return absl::OkStatus();
+    // Where an op is of no pattern's form, PatternList says why, for all of them.
     for (NearMatch& near : report.near_matches) {
-      rewrite->report.near_matches.push_back(std::move(near));
+      if (near.ops_found == near.ops) rewrite->report.near_matches.push_back(std::move(near));
     }
     for (const Op& op : program.ops()) {
       if (!IsComposite(op.type())) continue;

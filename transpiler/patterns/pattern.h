@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "proto/wire/program.pb.h"
+#include "transpiler/patterns/pattern_condition.h"
 
 namespace fixpoint {
 
@@ -63,6 +64,7 @@ struct Pattern {
   std::vector<PatternValue> values;
   std::vector<std::string> variables;  // "$c", "$e"
   std::vector<PatternOp> before;
+  std::vector<PatternCondition> conditions;
   std::vector<PatternOp> after;
   // The ops of `before` in the order in which they are looked for. The first is the last op of the
   // text, of which nothing is known but its type.

@@ -227,7 +227,7 @@ absl::Status CheckEnds(const Pattern& pattern, absl::string_view file_name) {
   ASSIGN_OR_RETURN(const Program program, Program::Create(std::move(desc), file_name));
   const PatternMatcher matcher(pattern, kAnyEra);
   for (const Op& op : program.block(0).ops()) {
-    const std::optional<Match> match = matcher.MatchAt(op, nullptr);
+    const std::optional<Match> match = matcher.MatchAt(op);
     if (!match || FindObstacle(*match, ReplacedGradients(), {})) continue;
     return absl::InvalidArgumentError(absl::StrCat(
         file_name, ":", pattern.after[op.Index()].line, ": pattern ", pattern.name,

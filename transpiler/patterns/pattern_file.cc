@@ -29,7 +29,7 @@ constexpr BuiltIn kBuiltIn[] = {
 absl::StatusOr<std::vector<Pattern>> ParsePatterns(absl::string_view text,
                                                    absl::string_view file_name) {
   ASSIGN_OR_RETURN(const std::vector<TextItem> items,
-                   ParseSectionedText(text, file_name, "pattern", {"before", "after"}));
+                   ParseSectionedText(text, file_name, "pattern", {"before", "where", "after"}));
   std::vector<Pattern> patterns;
   std::vector<std::string> errors;
   for (const TextItem& item : items) {

@@ -14,6 +14,7 @@
 #include "proto/program/program.h"
 #include "proto/program/type_names.h"
 #include "proto/text/program_text.h"
+#include "transpiler/patterns/condition_values.h"
 
 namespace fixpoint {
 namespace {
@@ -112,8 +113,13 @@ bool Match::Has(const Op& op) const { return std::find(ops.begin(), ops.end(), &
 // The search from one root.
 class PatternMatcher::Search {
  public:
-  Search(const Pattern& pattern, Era era, PartialMatch* partial)
-      : pattern_(pattern), era_(era), partial_(partial) {}
+  Search(const Pattern& pattern, Era era) : pattern_(pattern), era_(era) {}
+
+  // Notes the longest match that failed.
+  void Note(PartialMatch* partial) { partial_ = partial; }
+  // Takes a root whose slots, attributes or types are not those of the pattern, and notes the first
+  // difference.
+  void Forgive(std::optional<Obstacle>* of_root) { of_root_ = of_root; }
 
   std::optional<Match> From(const Op& root) {
     block_ = &root.block();
@@ -136,12 +142,21 @@ class PatternMatcher::Search {
       if (swapped && operands.x == nullptr) break;
       Match longer = match;
       if (!Bind(op, index, swapped ? operands : Operands(), longer)) continue;
-      if (step + 1 == pattern_.steps.size() || Find(step + 1, longer)) {
+      if (step + 1 == pattern_.steps.size() ? ConditionsHold(longer) : Find(step + 1, longer)) {
         match = std::move(longer);
         return true;
       }
     }
     return false;
+  }
+
+  bool ConditionsHold(const Match& match) {
+    for (const PatternCondition& condition : pattern_.conditions) {
+      if (Holds(condition, match)) continue;
+      return Fail(match, *match.ops[pattern_.steps.front().op],
+                  [&] { return WhyNot(condition, match); });
+    }
+    return true;
   }
 
   bool Find(size_t step, Match& match) {
@@ -176,6 +191,14 @@ class PatternMatcher::Search {
     return false;
   }
 
+  // Fail, for a slot, an attribute or a type of an op; true if that is forgiven.
+  template <typename Reason>
+  bool FailForm(const Match& match, const Op& op, int index, Reason reason) {
+    if (of_root_ == nullptr || index != pattern_.steps.front().op) return Fail(match, op, reason);
+    if (!*of_root_) *of_root_ = Obstacle{&op, reason()};
+    return true;
+  }
+
   bool Bind(const Op& op, int index, const Operands& swapped, Match& match) {
     const PatternOp& wanted = pattern_.before[index];
     const auto fail = [&](auto... why) {
@@ -193,13 +216,16 @@ class PatternMatcher::Search {
       return fail("its ", *fused, " says that it does other ops' work too");
     }
     for (const Argument* input : op.inputs()) {
-      if (input->value() != nullptr && !HasSlot(wanted.inputs, input->slot_name())) {
-        return fail("it reads ", std::string(input->slot_name()),
-                    ", which the pattern's op does not");
+      if (input->value() != nullptr && !HasSlot(wanted.inputs, input->slot_name()) &&
+          !FailForm(match, op, index, [input] {
+            return absl::StrCat("it reads ", std::string(input->slot_name()),
+                                ", which the pattern's op does not");
+          })) {
+        return false;
       }
     }
     for (const PatternAttribute& attribute : wanted.attributes) {
-      if (!BindAttribute(op, attribute, match)) return false;
+      if (!BindAttribute(op, attribute, index, match)) return false;
     }
     for (const bool is_output : {false, true}) {
       for (const PatternSlot& slot : is_output ? wanted.outputs : wanted.inputs) {
@@ -215,7 +241,7 @@ class PatternMatcher::Search {
           } else if (argument == swapped.y) {
             argument = swapped.x;
           }
-          if (!BindValue(*argument, slot, slot.values[i], match)) return false;
+          if (!BindValue(*argument, slot, slot.values[i], index, match)) return false;
         }
       }
     }
@@ -223,7 +249,7 @@ class PatternMatcher::Search {
     return true;
   }
 
-  bool BindAttribute(const Op& op, const PatternAttribute& wanted, Match& match) {
+  bool BindAttribute(const Op& op, const PatternAttribute& wanted, int index, Match& match) {
     const OpDesc::Attr* const has = AttrOrDefault(op.desc(), wanted.name, era_);
     const OpDesc::Attr* want = &wanted.value;
     if (wanted.variable >= 0) {
@@ -235,17 +261,18 @@ class PatternMatcher::Search {
       want = &bound;
     }
     if (has != nullptr && SayTheSame(*want, *has)) return true;
-    return Fail(match, op, [&] {
+    return FailForm(match, op, index, [&] {
       return absl::StrCat(wanted.name, " is ", has == nullptr ? "not given" : PrintAttrValue(*has),
                           ", and not ", want->has_type() ? PrintAttrValue(*want) : "given");
     });
   }
 
-  bool BindValue(const Argument& argument, const PatternSlot& slot, int index, Match& match) {
-    const Value*& bound = match.values[index];
+  bool BindValue(const Argument& argument, const PatternSlot& slot, int named, int index,
+                 Match& match) {
+    const Value*& bound = match.values[named];
     const Value* const value = argument.value();
     if (value != nullptr && bound == value) return true;
-    const PatternValue& wanted = pattern_.values[index];
+    const PatternValue& wanted = pattern_.values[named];
     if (value == nullptr || bound != nullptr) {
       return Fail(match, argument.op(), [&] {
         return absl::StrCat(
@@ -256,12 +283,11 @@ class PatternMatcher::Search {
     }
     if (wanted.declared) {
       const std::string unlike = Unlike(*wanted.declared, value->variable());
-      if (!unlike.empty()) {
-        return Fail(match, argument.op(), [&] {
-          return absl::StrCat(slot.name, " is \"", std::string(argument.name()), "\", which ",
-                              unlike);
-        });
-      }
+      const auto reason = [&] {
+        return absl::StrCat(slot.name, " is \"", std::string(argument.name()), "\", which ",
+                            unlike);
+      };
+      if (!unlike.empty() && !FailForm(match, argument.op(), index, reason)) return false;
     }
     bound = value;
     return true;
@@ -269,14 +295,31 @@ class PatternMatcher::Search {
 
   const Pattern& pattern_;
   const Era era_;
-  PartialMatch* const partial_;
+  PartialMatch* partial_ = nullptr;
+  std::optional<Obstacle>* of_root_ = nullptr;
   const Block* block_ = nullptr;
   int comparisons_ = 0;
 };
 
-std::optional<Match> PatternMatcher::MatchAt(const Op& root, PartialMatch* partial) const {
+std::optional<Match> PatternMatcher::MatchAt(const Op& root) const {
   if (root.type() != pattern_.root().type) return std::nullopt;
-  return Search(pattern_, era_, partial).From(root);
+  return Search(pattern_, era_).From(root);
+}
+
+std::optional<PartialMatch> PatternMatcher::WhyNotAt(const Op& root) const {
+  if (root.type() != pattern_.root().type) return std::nullopt;
+  const int ops = static_cast<int>(pattern_.before.size());
+  PartialMatch partial;
+  Search search(pattern_, era_);
+  search.Note(&partial);
+  search.From(root);
+  if (partial.ops > 1 || (partial.ops == 1 && ops <= 2)) return partial;
+  if (partial.ops == 1) return std::nullopt;
+  std::optional<Obstacle> of_root;
+  Search forgiving(pattern_, era_);
+  forgiving.Forgive(&of_root);
+  if (!forgiving.From(root) || !of_root) return std::nullopt;
+  return PartialMatch{ops - 1, *std::move(of_root)};
 }
 
 }  // namespace fixpoint

@@ -33,7 +33,8 @@ struct Obstacle {
   std::string reason;      // "Out is read by block 0, op 20 (conv2d), which is not matched"
 };
 
-// A match that failed after some of the ops of `before` were found.
+// A match that failed after some of the ops of `before` were found, or because of the slots,
+// attributes and types of its root alone.
 struct PartialMatch {
   int ops = 0;  // how many
   Obstacle obstacle;
@@ -45,10 +46,14 @@ class PatternMatcher {
   PatternMatcher(const Pattern& pattern, Era era) : pattern_(pattern), era_(era) {}
 
   // The match whose root is this op, the first if there are several: an op that commutes is tried
-  // in both orders. `partial`, if it is not null, is set to the longest one if there is none. Time
-  // is linear in the pattern and in the readers of its results, but for ops that commute, of which
-  // a fixed number of orders is tried.
-  std::optional<Match> MatchAt(const Op& root, PartialMatch* partial) const;
+  // in both orders. Time is linear in the pattern and in the readers of its results, but for ops
+  // that commute, of which a fixed number of orders is tried.
+  std::optional<Match> MatchAt(const Op& root) const;
+
+  // Why an op at which MatchAt finds nothing is no root: from the longest match that failed. What
+  // is wrong with the root itself is said if all other ops of the pattern are there. Nothing where
+  // the op has another type, or no more than its type.
+  std::optional<PartialMatch> WhyNotAt(const Op& root) const;
 
  private:
   class Search;

@@ -1,6 +1,7 @@
 #include "transpiler/patterns/pattern_reader.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "proto/program/slots.h"
 #include "proto/program/type_names.h"
 #include "proto/text/program_text.h"
+#include "transpiler/patterns/condition_reader.h"
 #include "transpiler/patterns/pattern_checks.h"
 
 namespace fixpoint {
@@ -35,6 +37,7 @@ class Reader {
     ASSIGN_OR_RETURN(const ProgramPart after, Part("after", kMostOpsAfter));
     RETURN_IF_ERROR(ReadOps(before, /*is_after=*/false));
     RETURN_IF_ERROR(ReadDeclarations(before));
+    RETURN_IF_ERROR(ReadWhere());
     if (after.block.vars_size() > 0) {
       return Error(after.var_lines[0],
                    "a var line in `after`; what values must be, `before` says, and the types of "
@@ -255,6 +258,26 @@ class Reader {
       }
       value.declared = std::move(sayable);
     }
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadWhere() {
+    const TextSection* const section = item_.Find("where");
+    if (section == nullptr) return absl::OkStatus();
+    ConditionNames names;
+    names.attribute = [this](absl::string_view name) -> std::optional<ConditionNames::Attribute> {
+      const auto& variables = pattern_.variables;
+      const auto known = std::find(variables.begin(), variables.end(), name);
+      if (known == variables.end()) return std::nullopt;
+      const int variable = static_cast<int>(known - variables.begin());
+      return ConditionNames::Attribute{variable, variable_types_.at(variable)};
+    };
+    names.value = [this](absl::string_view name) -> std::optional<int> {
+      const auto known = names_.find(name);
+      if (known == names_.end()) return std::nullopt;
+      return known->second.value;
+    };
+    ASSIGN_OR_RETURN(pattern_.conditions, ReadConditions(*section, file_, names));
     return absl::OkStatus();
   }
 

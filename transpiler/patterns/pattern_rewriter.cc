@@ -94,13 +94,12 @@ class Round {
   }
 
   absl::Status TryAt(const Op& root, const Pattern& pattern) {
-    PartialMatch partial;
-    const std::optional<Match> match =
-        PatternMatcher(pattern, era_).MatchAt(root, options_.explain ? &partial : nullptr);
-    const int ops = static_cast<int>(pattern.before.size());
+    const PatternMatcher matcher(pattern, era_);
+    const std::optional<Match> match = matcher.MatchAt(root);
     if (!match) {
-      if (partial.ops > 1 || (partial.ops > 0 && partial.ops == ops - 1)) {
-        NoteNear(root, pattern, partial.ops, partial.obstacle);
+      if (!options_.explain) return absl::OkStatus();
+      if (const std::optional<PartialMatch> partial = matcher.WhyNotAt(root)) {
+        NoteNear(root, pattern, partial->ops, partial->obstacle);
       }
       return absl::OkStatus();
     }
@@ -108,7 +107,9 @@ class Round {
     if (links_.has_gradients() && HasInserted(*match)) return absl::OkStatus();
     std::optional<Obstacle> obstacle;
     RETURN_IF_ERROR(Replace(root, *match, &obstacle));
-    if (obstacle && options_.explain) NoteNear(root, pattern, ops, *obstacle);
+    if (obstacle && options_.explain) {
+      NoteNear(root, pattern, static_cast<int>(match->ops.size()), *obstacle);
+    }
     return absl::OkStatus();
   }
 

@@ -154,6 +154,9 @@ std::optional<std::string> IntegerBias::WhyFloat(const Argument& bias) const {
   if (!is_own && facts_.OnlyReader(*sums->value()) != &bias.op()) {
     return absl::StrCat(place, ", which another op reads too");
   }
+  if (!is_own && facts_.FindSite(sums) != nullptr) {
+    return absl::StrCat(place, ", which is quantized before the bias is added");
+  }
   if (!is_own && sums->variable()->values().size() != 1) {
     return absl::StrCat(place, ", which is written again");
   }

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "proto/base/status_macros.h"
 #include "runtime/reference/kernels.h"
+#include "runtime/reference/kernels/softmax.h"
 #include "runtime/reference/walk.h"
 
 namespace fixpoint::reference {
@@ -62,7 +63,7 @@ Array Exponential(Array x) {
 
 absl::Status Softmax(OpRun& op) {
   ASSIGN_OR_RETURN(const AxisView view, ViewOf(op.Input("X"), op.Int("axis")));
-  op.SetOutput("Out", Exponential(LogSoftmaxOf(op.Input("X"), view)));
+  op.SetOutput("Out", SoftmaxOf(op.Input("X"), view));
   return absl::OkStatus();
 }
 
@@ -299,6 +300,8 @@ absl::Status Accuracy(OpRun& op) {
 }
 
 }  // namespace
+
+Array SoftmaxOf(const Array& x, const AxisView& view) { return Exponential(LogSoftmaxOf(x, view)); }
 
 Kernels SoftmaxLossKernels() {
   return {

@@ -39,6 +39,31 @@ void FullyConnected(CaseMaker& c) {
   c.Sums(drawn.summands);
 }
 
+void Attention(CaseMaker& c) {
+  Dims leading = c.SomeDims(1, 2, 3);
+  if (c.OneIn(4)) leading.clear();
+  const auto with = [&leading](int64_t rows, int64_t columns) {
+    Dims dims = leading;
+    dims.insert(dims.end(), {rows, columns});
+    return dims;
+  };
+  const int rows = c.Between(1, 7);
+  const int keys = c.Between(1, 7);
+  const int depth = c.Between(1, 9);
+  const std::string q = c.Numbers(with(rows, depth), -2, 2);
+  const std::string k = c.Numbers(with(keys, depth), -2, 2);
+  const std::string v = c.Numbers(with(keys, c.Between(1, 9)));
+  const int form = c.Between(0, 3);
+  std::string mask;
+  if (form == 1) mask = c.Numbers({keys}, -2, 2);
+  if (form == 2) mask = c.Numbers({rows, keys}, -2, 2);
+  if (form == 3) mask = c.Numbers(with(1, keys), -2, 2);
+  c.Op("scaled_dot_product_attention(Q=", q, ", K=", k, ", V=", v,
+       mask.empty() ? "" : absl::StrCat(", Mask=", mask),
+       ") -> (Out=out) {alpha=", c.OneOf({"1.0", "0.5", "-0.25"}), "}");
+  c.Sums(depth * keys);
+}
+
 }  // namespace
 
 Generators ProductGenerators() {
@@ -46,6 +71,7 @@ Generators ProductGenerators() {
           {"matmul", Product("matmul")},
           {"matmul_v2", Product("matmul_v2")},
           {"fc", FullyConnected},
+          {"scaled_dot_product_attention", Attention},
           {"mul with an epilogue", WithEpilogue("mul")},
           {"matmul_v2 with an epilogue", WithEpilogue("matmul_v2")}};
 }

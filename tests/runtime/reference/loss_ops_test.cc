@@ -66,5 +66,15 @@ TEST(Losses, AccuracyCountsRowsThatHaveTheirLabel) {
             "largest f32[2,2] 3 3 4 3\ntotal i32[1] 2\n");
 }
 
+// Both scores are 0, then the mask leaves one.
+TEST(Attention, AveragesValuesByTheSoftmaxOfTheScores) {
+  const std::string inputs = "q f32[1,2] 1 1\nk f32[2,2] 1 -1 2 -2\nv f32[2,1] 10 20\n";
+  EXPECT_EQ(RunOps("scaled_dot_product_attention(Q=q, K=k, V=v) -> (Out=y) {alpha=0.5}", inputs),
+            "y f32[1,1] 15\n");
+  EXPECT_EQ(RunOps("scaled_dot_product_attention(Q=q, K=k, V=v, Mask=m) -> (Out=y)",
+                   inputs + "m f32[2] -40 0\n"),
+            "y f32[1,1] 20\n");
+}
+
 }  // namespace
 }  // namespace fixpoint::reference

@@ -23,6 +23,12 @@ const Argument* QuantizedInput(const Op& op) {
   return QuantOpOf(op) == QuantOp::kNone ? nullptr : FindCodeArguments(op).input;
 }
 
+bool RunsBlocks(const OpDesc& op) {
+  return std::any_of(op.attrs().begin(), op.attrs().end(), [](const OpDesc::Attr& attr) {
+    return attr.type() == AttrType::BLOCK || attr.type() == AttrType::BLOCKS;
+  });
+}
+
 class PartFinder {
  public:
   PartFinder(const CompositeMap::Composite& entry, const Program& program)
@@ -32,8 +38,9 @@ class PartFinder {
     RETURN_IF_ERROR(ReadEntry());
     RETURN_IF_ERROR(FindOps());
     if (parts_.ops.empty()) return std::move(parts_);
-    RETURN_IF_ERROR(CheckReaders());
     RETURN_IF_ERROR(FindGradients());
+    RETURN_IF_ERROR(CheckReaders());
+    RETURN_IF_ERROR(FindPlace());
     return std::move(parts_);
   }
 
@@ -60,6 +67,13 @@ class PartFinder {
     }
     if (entry_.components().empty() || !entry_.components(0).has_op()) {
       return Malformed(parts_.composite.type(), " has no components");
+    }
+    if (RunsBlocks(parts_.composite)) {
+      return Malformed(parts_.composite.type(), " runs a block, which no composite does");
+    }
+    if (!entry_.gradient_ops().empty() && !entry_.has_gradient_op()) {
+      return Malformed("the components of ", parts_.composite.type(),
+                       " have gradients, and it has no gradient op");
     }
     for (const OpDesc::Var& slot : parts_.composite.outputs()) {
       results_.insert(slot.arguments().begin(), slot.arguments().end());
@@ -98,6 +112,10 @@ class PartFinder {
       if (op == nullptr || op->block().index() != entry_.block()) {
         if (missing == nullptr) missing = &component;
         continue;
+      }
+      if (IsPart(*op)) {
+        return Malformed("one op writes two components of ", parts_.composite.type(), ", \"",
+                         component.variable(), "\" is the second");
       }
       if (const std::string change = ChangeOf(written, *op); !change.empty()) {
         return CannotRaise(DescribeInFile(*op), ", which writes its component ", component.kind(),
@@ -151,6 +169,16 @@ class PartFinder {
     return std::find(parts_.ops.begin(), parts_.ops.end(), &op) != parts_.ops.end();
   }
 
+  bool IsGradient(const Op& op) const {
+    return std::find(parts_.gradients.begin(), parts_.gradients.end(), &op) !=
+           parts_.gradients.end();
+  }
+
+  bool IsQuantizing(const Op& op) const {
+    return std::find(parts_.quantizing.begin(), parts_.quantizing.end(), &op) !=
+           parts_.quantizing.end();
+  }
+
   absl::Status CheckReaders() {
     for (const CompositeMap::Component& component : entry_.components()) {
       if (results_.contains(component.variable())) continue;
@@ -164,20 +192,17 @@ class PartFinder {
     return absl::OkStatus();
   }
 
-  // Takes in the ops that quantize the value. Gradient ops are checked as such.
+  // Takes in the ops that quantize the value.
   absl::Status CheckReadersOf(const Value& value, const CompositeMap::Component& component,
                               int depth) {
     for (const Argument* reader : value.readers()) {
       const Op& op = reader->op();
-      if (IsPart(op) || (op.role() & kBackward) != 0) continue;
-      if (QuantizedInput(op) != reader) {
+      if (IsPart(op) || IsGradient(op)) continue;
+      if (QuantizedInput(op) != reader || (op.role() & kBackward) != 0) {
         return CannotRaise(DescribeInFile(op), " reads its component ", component.kind(), ", \"",
                            component.variable(), "\", and is none of its ops");
       }
-      if (std::find(parts_.quantizing.begin(), parts_.quantizing.end(), &op) !=
-          parts_.quantizing.end()) {
-        continue;
-      }
+      if (IsQuantizing(op)) continue;
       parts_.quantizing.push_back(&op);
       if (const std::optional<CodeOp> code = ReadCodeOp(op, era_);
           depth == 0 && code && code->kind != QuantOp::kDequantize) {
@@ -203,6 +228,8 @@ class PartFinder {
       const Op* const op = FindWritten(written, bytes);
       if (op == nullptr) {
         missing = written.type();
+      } else if (IsPart(*op) || IsGradient(*op)) {
+        return Malformed("a ", op->type(), " of ", parts_.composite.type(), " is listed twice");
       } else {
         parts_.gradients.push_back(op);
       }
@@ -211,6 +238,43 @@ class PartFinder {
     return CannotRaise("a ", missing,
                        " of its gradients was changed; raise composites before the program is "
                        "quantized, or in one for inference");
+  }
+
+  // The composite writes all results at once: it stands where the last of the ops does, or before
+  // what reads a result earlier, as a quantizer of it does.
+  absl::Status FindPlace() {
+    parts_.place = parts_.ops.back();
+    for (const Op* part : parts_.ops) {
+      for (const Argument* output : part->outputs()) {
+        if (output->value() == nullptr || !results_.contains(output->name())) continue;
+        for (const Argument* reader : output->value()->readers()) {
+          const Op* const op = InBlock(reader->op());
+          if (op == nullptr || IsPart(*op) || !op->IsBefore(*parts_.place)) continue;
+          parts_.place = op;
+        }
+      }
+    }
+    for (const Op* part : parts_.ops) {
+      for (const Argument* input : part->inputs()) {
+        if (input->value() == nullptr || input->value()->op() == nullptr) continue;
+        const Op* const writer = InBlock(*input->value()->op());
+        if (writer == nullptr || IsPart(*writer) || IsQuantizing(*writer) ||
+            writer->IsBefore(*parts_.place)) {
+          continue;
+        }
+        return CannotRaise(DescribeInFile(*parts_.place), " reads a result before ",
+                           DescribeInFile(*writer), " writes its input \"",
+                           std::string(input->name()), "\"");
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // The op of the composite's block that is, or runs, an op; null if there is none.
+  const Op* InBlock(const Op& op) const {
+    const Op* at = &op;
+    while (at != nullptr && at->block().index() != entry_.block()) at = at->block().owner();
+    return at;
   }
 
   const Op* FindWritten(const OpDesc& written, const std::string& bytes) const {

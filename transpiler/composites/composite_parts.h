@@ -20,13 +20,15 @@ struct CompositeParts {
   std::vector<const Op*> ops;  // in program order; empty: the program no longer has any of them
   std::vector<const Op*> quantizing;  // the ops that quantize and dequantize components
   std::vector<const Op*> gradients;   // in program order
+  const Op* place = nullptr;          // the composite comes before it
   // What ops say that quantize a component, in the order of the components.
   std::vector<ComponentParameters> parameters;
 };
 
-// Errors: kInvalidArgument: the entry cannot be read, or names a block that is not there;
-// kFailedPrecondition, with the composite and the component: some of the ops are gone or were
-// changed, as by lowering; something else reads a component; a gradient op was changed.
+// Errors: kInvalidArgument: the entry cannot be read, contradicts itself, or names a block that is
+// not there; kFailedPrecondition, with the composite and the component: some of the ops are gone or
+// were changed, as by lowering; something else reads a component, as a gradient op does that came
+// later; a gradient op was changed; a result is read before all inputs are written.
 absl::StatusOr<CompositeParts> FindCompositeParts(const CompositeMap::Composite& entry,
                                                   const Program& program);
 

@@ -70,7 +70,7 @@ class Raiser {
     for (const ComponentParameters& parameters : parts.parameters) {
       SetAttr(ToAttribute(parameters), &composite);
     }
-    rewriter_.InsertBefore(*parts.ops.back(), composite);
+    rewriter_.InsertBefore(*parts.place, composite);
     if (!parts.gradients.empty() && entry.has_gradient_op()) {
       OpDesc gradient;
       if (!gradient.ParseFromString(entry.gradient_op())) {

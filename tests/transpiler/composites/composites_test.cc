@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "ops/backward.h"
+#include "ops/verifier.h"
 #include "proto/program/program.h"
 #include "proto/program/rewriter.h"
 #include "runtime/reference/interpreter.h"
@@ -429,6 +430,43 @@ TEST(Composites, OneThatWasChangedIsNotGivenBack) {
   const auto report = RunPasses(&program, "raise_composites");
   EXPECT_THAT(std::string(report.status().message()),
               HasSubstr("was changed: it reads \"x\" where it read \"a\""));
+}
+
+// Quantizers of a result stand before components of another.
+TEST(Composites, ARaisedCompositeStandsBeforeWhatReadsItsResults) {
+  Program program = ParsedProgram(R"(program version=2006002
+block 0 {
+  var x f32[3,2,2]
+  var h f32[1,2,2]
+  var w f32[2,2] persistable
+  var b f32[2] persistable
+  var out f32[3,2,2]
+  var state f32[1,2,2]
+  var r f32[]
+  var y f32[3,2,2]
+  rnn(Input=x, PreState=[h], WeightList=[w, w, b, b]) -> (Out=out, Reserve=r, State=[state]) {mode="RNN_TANH", hidden_size=2, input_size=2, is_test=true}
+  matmul_v2(X=out, Y=w) -> (Out=y)
+}
+)");
+  program = Expanded(program);
+  TranspileOptions options;
+  options.config.set_target("onednn_int8");
+  const auto transpiled = Transpile(&program, options);
+  ASSERT_TRUE(transpiled.ok()) << transpiled.status();
+  program.ClearEditLog();
+  const auto report = RunPasses(&program, "raise_composites");
+  ASSERT_TRUE(report.ok()) << report.status();
+  const auto findings = Verify(program);
+  EXPECT_FALSE(HasErrors(findings)) << FindingsText(program, findings);
+}
+
+TEST(Composites, GradientsThatCameAfterTheyWereExpandedHinderIt) {
+  Program program = Expanded(ParsedProgram(kTraining));
+  ASSERT_TRUE(AppendBackward(&program, "l").ok());
+  program.ForgetEdits();
+  const auto report = RunPasses(&program, "raise_composites");
+  EXPECT_EQ(report.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(report.status().message()), HasSubstr("reads its component"));
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// How tensors hold codes: those of a byte as INT8, or unsigned ones as UINT8.
+// How tensors hold codes: those of a byte as INT8, or unsigned ones as UINT8; signed ones of more
+// bits, which are called wide, as INT16.
 
 #ifndef FIXPOINT_OPS_CODE_DTYPE_H_
 #define FIXPOINT_OPS_CODE_DTYPE_H_
@@ -22,10 +23,16 @@ constexpr bool IsCodeDtype(VarType::Type dtype) {
   return dtype == VarType::INT8 || dtype == VarType::UINT8;
 }
 
+// Of wide codes.
+constexpr bool IsWideCodeDtype(VarType::Type dtype) { return dtype == VarType::INT16; }
+
 constexpr bool IsUnsignedDtype(VarType::Type dtype) { return dtype == VarType::UINT8; }
 
-// All codes of the type. REQUIRES: IsCodeDtype(dtype).
+// All codes of the type. REQUIRES: it is one of codes.
 constexpr CodeRange CodesOfDtype(VarType::Type dtype) {
+  if (IsWideCodeDtype(dtype)) {
+    return AffineCodes(kMostBits, /*is_unsigned=*/false, QuantSpec::HALF_TO_EVEN);
+  }
   return CodesOfByte(IsUnsignedDtype(dtype));
 }
 

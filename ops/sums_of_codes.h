@@ -1,4 +1,5 @@
-// Whether 32 bits hold sums of codes and of products of codes.
+// Whether integers hold sums of codes and of products of codes: those of codes of 8 bits 32 bits,
+// and those of products of wide codes (ops/code_dtype.h) 64.
 
 #ifndef FIXPOINT_OPS_SUMS_OF_CODES_H_
 #define FIXPOINT_OPS_SUMS_OF_CODES_H_
@@ -47,6 +48,10 @@ inline bool SumsFit(const SumOfProducts& sum) {
   if (sum.has_bias) return sum.products <= (kLargestBiasCode - 1) / sum.largest_product();
   return SumsFit(sum.products, (sum.has_zero_point ? 2 : 1) * sum.largest_product());
 }
+
+// The most products that are added up where a code is wide, of at most 2^30 each: a double, in
+// which the interpreter adds, holds the sum too.
+inline constexpr int64_t kMostWideProducts = int64_t{1} << 23;
 
 }  // namespace fixpoint
 

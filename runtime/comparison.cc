@@ -85,8 +85,12 @@ void CompareElements(absl::Span<const T> values, absl::Span<const T> others, int
 // A code, held as an integer or as a float.
 double CodeAt(const Tensor& codes, int64_t i) {
   if (codes.dtype() == VarType::FP32) return codes.data<float>()[i];
+  if (IsWideCodeDtype(codes.dtype())) return codes.data<int16_t>()[i];
   return IsUnsignedDtype(codes.dtype()) ? codes.data<uint8_t>()[i] : codes.data<int8_t>()[i];
 }
+
+// Whether tensors of a type may hold codes.
+bool HoldsCodes(VarType::Type dtype) { return IsCodeDtype(dtype) || IsWideCodeDtype(dtype); }
 
 // Codes as the floats in which a simulation holds them.
 Tensor AsNumbers(const Tensor& codes) {
@@ -208,10 +212,11 @@ Tensor AsCodes(const Tensor& numbers) {
 // A value of one program, converted to the type that the other program declares.
 absl::StatusOr<Tensor> AsDeclared(const Tensor& tensor, const Variable& variable) {
   const VarType::Type declared = variable.tensor()->data_type();
-  if (tensor.dtype() == VarType::FP32 && IsCodeDtype(declared)) {
+  if (tensor.dtype() == VarType::FP32 && HoldsCodes(declared)) {
+    if (IsWideCodeDtype(declared)) return AsCodes<int16_t>(tensor);
     return IsUnsignedDtype(declared) ? AsCodes<uint8_t>(tensor) : AsCodes<int8_t>(tensor);
   }
-  if (IsCodeDtype(tensor.dtype()) && declared == VarType::FP32) return AsNumbers(tensor);
+  if (HoldsCodes(tensor.dtype()) && declared == VarType::FP32) return AsNumbers(tensor);
   return tensor.Clone();
 }
 
@@ -300,8 +305,8 @@ double ComparedVariable::SignalToNoise() const {
 absl::Status CompareTensors(const Tensor& tensor, const Tensor& other, int64_t run,
                             ComparedVariable* compared) {
   const bool same_type = tensor.dtype() == other.dtype();
-  const bool codes = (IsCodeDtype(tensor.dtype()) && other.dtype() == VarType::FP32) ||
-                     (IsCodeDtype(other.dtype()) && tensor.dtype() == VarType::FP32);
+  const bool codes = (HoldsCodes(tensor.dtype()) && other.dtype() == VarType::FP32) ||
+                     (HoldsCodes(other.dtype()) && tensor.dtype() == VarType::FP32);
   if (tensor.dims() != other.dims() || !(same_type || codes)) {
     return absl::InvalidArgumentError(
         absl::StrCat("is ", Described(tensor), " in one program and ", Described(other),
@@ -310,10 +315,10 @@ absl::Status CompareTensors(const Tensor& tensor, const Tensor& other, int64_t r
   }
   if (codes) {
     compared->unit = DifferenceUnit::kSteps;
-    const Tensor numbers = AsNumbers(IsCodeDtype(tensor.dtype()) ? tensor : other);
+    const Tensor numbers = AsNumbers(HoldsCodes(tensor.dtype()) ? tensor : other);
     CompareElements<float>(
-        IsCodeDtype(tensor.dtype()) ? numbers.data<float>() : tensor.data<float>(),
-        IsCodeDtype(other.dtype()) ? numbers.data<float>() : other.data<float>(), run, compared);
+        HoldsCodes(tensor.dtype()) ? numbers.data<float>() : tensor.data<float>(),
+        HoldsCodes(other.dtype()) ? numbers.data<float>() : other.data<float>(), run, compared);
     return absl::OkStatus();
   }
   const auto compare = [&](auto type) {

@@ -23,7 +23,8 @@ bool IsPlainTensor(const Variable* variable) {
 bool HoldsNumbersOrCodes(const Variable& variable) {
   const VarType::TensorDesc* const tensor = variable.tensor();
   return tensor != nullptr &&
-         (tensor->data_type() == VarType::FP32 || IsCodeDtype(tensor->data_type()));
+         (tensor->data_type() == VarType::FP32 || IsCodeDtype(tensor->data_type()) ||
+          IsWideCodeDtype(tensor->data_type()));
 }
 
 }  // namespace

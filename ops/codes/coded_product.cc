@@ -32,6 +32,9 @@ struct Form {
   int64_t Rows(const std::string& attribute) const {
     return attribute.empty() ? 1 : attributes.Int(attribute);
   }
+  bool is_channels_last() const {
+    return trait.gives_images() && IsChannelsLast(attributes.String(trait.data_format));
+  }
   bool is_times_one() const { return trait.factor.empty() || attributes.Float(trait.factor) == 1; }
 };
 
@@ -118,8 +121,20 @@ SumsOrReason SumsOfProduct(const Op& op, const Form& form, const Dims& activatio
   return IntegerReason::kAttributes;
 }
 
+std::optional<IntegerReason> WhyNotInWideSums(const Form& form, const CodedProduct& product) {
+  if (form.trait.form == ProductTrait::Form::kTransposedConvolution) {
+    return IntegerReason::kTooManyBits;
+  }
+  if (form.is_channels_last()) return IntegerReason::kAttributes;
+  if (product.activation.has_zero_point || product.has_weight_zero_points()) {
+    return IntegerReason::kZeroPoint;
+  }
+  const bool fit = product.sums.products <= kMostWideProducts;
+  return fit ? std::nullopt : std::optional(IntegerReason::kSumsTooLarge);
+}
+
 // Why sums of such codes are not computed on integers; nothing: they are.
-std::optional<IntegerReason> WhyNotOnIntegers(const CodedProduct& product) {
+std::optional<IntegerReason> WhyNotOnIntegers(const Form& form, const CodedProduct& product) {
   const OperandCodes& weight = product.weight;
   if (product.activation.channel_axis) return IntegerReason::kGranularity;
   if (weight.has_channel_zero_points && !product.sums.is_plain) return IntegerReason::kZeroPoint;
@@ -129,17 +144,17 @@ std::optional<IntegerReason> WhyNotOnIntegers(const CodedProduct& product) {
   if (weight.is_unsigned && !product.has_weight_zero_points()) {
     return IntegerReason::kUnsignedOperand;
   }
+  if (product.is_wide()) return WhyNotInWideSums(form, product);
   return SumsFit(product.Sum()) ? std::nullopt : std::optional(IntegerReason::kSumsTooLarge);
 }
 
 std::optional<IntegerReason> WhyNotLowered(const Form& form, const OwnWork& own,
                                            const Dims& activation) {
   if (own.function) return IntegerReason::kFusedWork;
-  const bool is_channels_last =
-      form.trait.gives_images() && IsChannelsLast(form.attributes.String(form.trait.data_format));
   // A vector is no matrix there.
   const bool is_vector = form.trait.form == ProductTrait::Form::kMatrices && activation.size() < 2;
-  return is_channels_last || is_vector ? std::optional(IntegerReason::kAttributes) : std::nullopt;
+  return form.is_channels_last() || is_vector ? std::optional(IntegerReason::kAttributes)
+                                              : std::nullopt;
 }
 
 }  // namespace
@@ -156,6 +171,7 @@ SumOfProducts CodedProduct::Sum(bool has_bias) const {
 
 BiasKind CodedProduct::KindOfBias(BiasForm form) const {
   if (form == BiasForm::kNone) return BiasKind::kNone;
+  if (is_wide()) return BiasKind::kToFloats;
   const bool fits = sums.products > 0 && SumsFit(Sum(/*has_bias=*/true));
   if (form == BiasForm::kCodesOfSums && fits) return BiasKind::kToSums;
   return weight.has_channel_zero_points ? BiasKind::kRoundedToSums : BiasKind::kToFloats;
@@ -182,7 +198,7 @@ ProductOrReason DecideProduct(
   CodedProduct product = {std::get<ProductSums>(sums), a.codes, w.codes, *own};
   product.gives_sums = !own->any() && form.is_times_one();
   product.why_not_lowered = WhyNotLowered(form, *own, a.dims);
-  if (const auto why = WhyNotOnIntegers(product)) return *why;
+  if (const auto why = WhyNotOnIntegers(form, product)) return *why;
   return product;
 }
 

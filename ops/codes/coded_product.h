@@ -28,12 +28,13 @@ struct ProductSums {
   bool is_plain = false;       // of rows of the activation and columns of one matrix, times 1
 };
 
-// Codes of 8 bits that the floats of an operand stand for.
+// Codes that the floats of an operand stand for: of 8 bits, or wide ones (ops/code_dtype.h).
 struct OperandCodes {
   bool is_unsigned = false;
   bool has_zero_point = false;           // one of all codes
   std::optional<int> channel_axis = {};  // of the scales; nothing: one scale
   bool has_channel_zero_points = false;  // one for each entry of that axis
+  bool is_wide = false;                  // signed, without zero points
 };
 
 // An operand of a product that is held as codes, or why it is not.
@@ -69,10 +70,12 @@ struct CodedProduct {
   // Why lowering cannot write the op as one on integers; nothing: it can.
   std::optional<IntegerReason> why_not_lowered = std::nullopt;
 
+  // Whether sums have 64 bits.
+  bool is_wide() const { return activation.is_wide || weight.is_wide; }
   bool has_weight_zero_points() const {
     return weight.has_zero_point || weight.has_channel_zero_points;
   }
-  // One of its sums, with a bias of ops/bias_codes.h or without one.
+  // One of its sums, with a bias of ops/bias_codes.h or without one. REQUIRES: !is_wide().
   SumOfProducts Sum(bool has_bias = false) const;
   // How a bias in a form, of the op or of an op after it, is added to its sums.
   BiasKind KindOfBias(BiasForm form) const;

@@ -22,6 +22,12 @@ std::optional<CodeRange> CodesHeldOf(const CodeOp& op, bool is_never_negative) {
   return HeldOf(op.codes, op.scales_are_steps, is_never_negative);
 }
 
+std::optional<CodeRange> WideCodesOf(const CodeOp& op, bool is_never_negative) {
+  const bool can_be = !op.multiplies_by_step && !op.scales_are_steps && !op.codes.is_unsigned;
+  if (!can_be || CodesHeldOf(op, is_never_negative)) return std::nullopt;
+  return op.codes;
+}
+
 std::optional<CodeRange> CodesHeldOf(const QuantSpec& spec, bool is_never_negative) {
   return HeldOf(CodeRangeOf(spec), spec.scheme() == QuantSpec::AFFINE, is_never_negative);
 }

@@ -1,4 +1,5 @@
-// Which codes are held in 8 bits, from which products, sums and lookups are computed. The
+// Which codes are held in 8 bits, from which products, sums and lookups are computed, and which in
+// 16, from which products are. The
 // executor's plan notes the values that it holds so (plan_builder.h), and lowering writes
 // integer_dequantize where such codes are read as floats; both ask here of what an op quantizes.
 // Tensors that are INT8 already are held as they are.
@@ -24,6 +25,11 @@ std::optional<CodeRange> CodesHeldOf(const CodeRange& made, bool is_never_negati
 std::optional<CodeRange> CodesHeldOf(const CodeOp& op, bool is_never_negative);
 // The same for the codes that the ops of a spec make. REQUIRES: that of CodeRangeOf.
 std::optional<CodeRange> CodesHeldOf(const QuantSpec& spec, bool is_never_negative);
+
+// The codes that an op makes or reads where 8 bits do not hold them and INT16 does: only products
+// read them as integers. Nothing where 8 bits hold them, where they have a zero point, and where
+// the op gives other floats than those that they stand for.
+std::optional<CodeRange> WideCodesOf(const CodeOp& op, bool is_never_negative);
 
 }  // namespace fixpoint
 

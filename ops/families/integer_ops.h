@@ -12,8 +12,8 @@
 namespace fixpoint {
 
 // An op on integers with the attributes of one that stores codes or floats: `out_dtype` (INT8,
-// UINT8 or FP32) and, for codes, `out_zero_point`, the code of 0, and `out_range`, the float that
-// `out_largest_code` codes above it stand for.
+// UINT8, INT16 where InferStored allows it, or FP32) and, for codes, `out_zero_point`, the code of
+// 0, and `out_range`, the float that `out_largest_code` codes above it stand for.
 OpSchemaBuilder& DefineStored(OpSchemaBuilder& op);
 // The same for an op that adds up codes, with `input_zero_point`, the code of 0 in its input, and
 // the attributes of an epilogue (ops/epilogue_attributes.h), whose operands are the arguments of
@@ -25,9 +25,13 @@ OpSchemaBuilder& DefineProductOfCodes(OpSchemaBuilder& op);
 // Whether its result is never negative if its codes are not.
 bool EpilogueKeepsSign(const OpAttributes& op);
 
+// Which codes an op can store: those of a byte, or wide ones (ops/code_dtype.h) too.
+enum class StoredCodes { kOfByte, kAlsoWide };
+
 // `infer`, with the output's data type given by `out_dtype`. Errors (kInvalidArgument), besides its
 // own: those of the attributes above.
-OpSchema::InferFunction InferStored(OpSchema::InferFunction infer, absl::string_view output);
+OpSchema::InferFunction InferStored(OpSchema::InferFunction infer, absl::string_view output,
+                                    StoredCodes stored = StoredCodes::kOfByte);
 
 }  // namespace fixpoint
 

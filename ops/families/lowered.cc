@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "ops/code_dtype.h"
 #include "ops/code_range.h"
 #include "ops/dims.h"
 #include "ops/families/integer_ops.h"
@@ -18,7 +19,7 @@ namespace {
 
 // out_dtype is checked by InferStored.
 absl::Status InferQuantize(InferContext& op) {
-  const int32_t smallest = CodesOfByte(op.Int("out_dtype") != VarType::INT8).smallest;
+  const int32_t smallest = CodesOfDtype(static_cast<VarType::Type>(op.Int("out_dtype"))).smallest;
   const int64_t code = op.Int("smallest_code");
   if (code < smallest || code > op.Int("out_largest_code")) {
     return absl::InvalidArgumentError(
@@ -76,13 +77,13 @@ std::vector<OpSchema> LoweredOps() {
   DefineStored(ops.Define("integer_quantize(X) -> (Out)"))
       .Doc(
           "The codes of X, as integers: X * multiplier, rounded half to even, plus out_zero_point, "
-          "between smallest_code and out_largest_code.")
+          "between smallest_code and out_largest_code, INT8, UINT8 or INT16.")
       .Quantizes(QuantOp::kQuantize)
       .IsOfSamples()
       .KeepsSignIf(StoresZeroAsNoNegativeCode)
       .Attr("multiplier", Required(FLOAT))
       .Attr("smallest_code", Required(INT))
-      .Infer(InferStored(InferQuantize, "Out"));
+      .Infer(InferStored(InferQuantize, "Out", StoredCodes::kAlsoWide));
   ops.Define("integer_dequantize(X) -> (Out)")
       .Doc(
           "The floats that the codes X, as integers, stand for: X * range / largest_code; for "

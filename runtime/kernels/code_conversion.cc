@@ -65,6 +65,11 @@ void Convert(absl::Span<const float> x, const CodeConversion& conversion, Output
   }
 }
 
+void Convert(absl::Span<const float> x, const CodeConversion& conversion,
+             absl::Span<int16_t> codes) {
+  ConvertRounded<int16_t>(x, conversion, codes);
+}
+
 void Revert(absl::Span<const uint8_t> codes, CodeType type, float step, float zero_point,
             absl::Span<float> x) {
   CHECK_EQ(codes.size(), x.size());

@@ -24,6 +24,8 @@ struct CodeConversion {
 // zero point for a NaN. REQUIRES: codes is as large as x, and its type holds the codes, of which
 // the zero point is one.
 void Convert(absl::Span<const float> x, const CodeConversion& conversion, Output codes);
+void Convert(absl::Span<const float> x, const CodeConversion& conversion,
+             absl::Span<int16_t> codes);
 
 // (code - zero_point) * step, for codes given as bytes. REQUIRES: as above.
 void Revert(absl::Span<const uint8_t> codes, CodeType type, float step, float zero_point,

@@ -179,6 +179,11 @@ void Quantize(absl::Span<const float> x, absl::Span<const float> ranges, const C
   QuantizeTo(x, ranges, channels, rule, codes);
 }
 
+void Quantize(absl::Span<const float> x, absl::Span<const float> ranges, const Channels& channels,
+              const CodeRange& rule, absl::Span<int16_t> codes) {
+  QuantizeTo(x, ranges, channels, rule, codes);
+}
+
 void QuantizeDequantize(absl::Span<const float> x, absl::Span<const float> ranges,
                         const Channels& channels, const CodeRange& rule, absl::Span<float> values) {
   CHECK_EQ(static_cast<int64_t>(x.size()), channels.size());
@@ -212,6 +217,11 @@ void Dequantize(absl::Span<const int8_t> codes, absl::Span<const float> ranges,
 }
 
 void Dequantize(absl::Span<const uint8_t> codes, absl::Span<const float> ranges,
+                const Channels& channels, int32_t largest_code, absl::Span<float> values) {
+  DequantizeFrom(codes, ranges, channels, largest_code, values);
+}
+
+void Dequantize(absl::Span<const int16_t> codes, absl::Span<const float> ranges,
                 const Channels& channels, int32_t largest_code, absl::Span<float> values) {
   DequantizeFrom(codes, ranges, channels, largest_code, values);
 }

@@ -32,11 +32,14 @@ void FindRanges(absl::Span<const float> x, const Channels& channels, absl::Span<
 void Quantize(absl::Span<const float> x, absl::Span<const float> ranges, const Channels& channels,
               const CodeRange& rule, absl::Span<float> codes);
 // The codes of x, as integers. A NaN becomes 0. REQUIRES: the type holds all codes: int8_t holds
-// those of up to 8 signed bits, uint8_t those of up to 8 unsigned bits if x has nothing below 0.
+// those of up to 8 signed bits, uint8_t those of up to 8 unsigned bits if x has nothing below 0,
+// int16_t those of up to 16 signed bits.
 void Quantize(absl::Span<const float> x, absl::Span<const float> ranges, const Channels& channels,
               const CodeRange& rule, absl::Span<int8_t> codes);
 void Quantize(absl::Span<const float> x, absl::Span<const float> ranges, const Channels& channels,
               const CodeRange& rule, absl::Span<uint8_t> codes);
+void Quantize(absl::Span<const float> x, absl::Span<const float> ranges, const Channels& channels,
+              const CodeRange& rule, absl::Span<int16_t> codes);
 
 // The floats that the codes of x stand for. `values` may be x.
 void QuantizeDequantize(absl::Span<const float> x, absl::Span<const float> ranges,
@@ -56,6 +59,8 @@ void Dequantize(absl::Span<const float> codes, absl::Span<const float> ranges,
 void Dequantize(absl::Span<const int8_t> codes, absl::Span<const float> ranges,
                 const Channels& channels, int32_t largest_code, absl::Span<float> values);
 void Dequantize(absl::Span<const uint8_t> codes, absl::Span<const float> ranges,
+                const Channels& channels, int32_t largest_code, absl::Span<float> values);
+void Dequantize(absl::Span<const int16_t> codes, absl::Span<const float> ranges,
                 const Channels& channels, int32_t largest_code, absl::Span<float> values);
 
 // For sums of products of codes, with a range for each channel of the weights and one for the

@@ -28,8 +28,6 @@
 #include "runtime/tensor.h"
 #include "tests/comparisons/network_forms.h"
 #include "transpiler/freeze/freeze.h"
-#include "transpiler/freeze/test_program.h"
-#include "transpiler/lower/lower.h"
 #include "transpiler/plan/target.h"
 #include "transpiler/train/quantize_transpiler.h"
 
@@ -58,16 +56,6 @@ absl::StatusOr<std::unique_ptr<NetworkForms>> FormsOn(const std::string& target,
                                                       const std::string& config) {
   ASSIGN_OR_RETURN(TranspileOptions options, OptionsFor(target));
   return TrainForms(BuildNetwork(network, kBatch), config, std::move(options));
-}
-
-std::vector<float> ScoresOf(const Program& program, Scope* scope, const Network& network,
-                            const Tensor& images) {
-  const auto executor = executor::Executor::Create(program, scope);
-  EXPECT_TRUE(executor.ok()) << executor.status();
-  const auto fetched = (*executor)->Run({{network.image, &images}}, {network.scores}, 0);
-  EXPECT_TRUE(fetched.ok()) << fetched.status();
-  const absl::Span<const float> scores = fetched->front().data<float>();
-  return {scores.begin(), scores.end()};
 }
 
 bool IsPowerOfTwo(float number) {
@@ -135,7 +123,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"FpgaOfMeansOf4Bits", "fpga_power_of_two", "lenet5",
                          "activations { quantizer: 'window_mean_abs_max' bits: 4 } "
                          "weights { bits: 4 }"},
-                    Case{"Cpu", "cpu_int8", "lenet5", ""}, Case{"Npu", "npu_int4", "lenet5", ""}),
+                    Case{"Dsp", "dsp_int16", "lenet5", ""}, Case{"Cpu", "cpu_int8", "lenet5", ""},
+                    Case{"Npu", "npu_int4", "lenet5", ""}),
     [](const auto& info) { return std::string(info.param.name); });
 
 // Where all scales are powers of two and codes are rounded half to even, a sum is shifted.
@@ -256,30 +245,21 @@ TEST(NpuTarget, StoresWeightsOf4Bits) {
   EXPECT_THAT(codes, Each(testing::AllOf(Ge(-8), Le(7))));
 }
 
-// No kernel multiplies 16 bits: what is deployed is the portable program, whose products are those
-// of training, in floats.
-TEST(DspTarget, IsDeployedInThePortableForm) {
-  const absl::StatusOr<TranspileOptions> options = OptionsFor("dsp_int16");
-  ASSERT_TRUE(options.ok()) << options.status();
-  Network network = BuildNetwork("lenet5", kBatch);
-  absl::StatusOr<Scope> trained = TrainQuantized(&network, "", *options);
-  ASSERT_TRUE(trained.ok()) << trained.status();
-  FreezeOptions freeze;
-  freeze.feeds = {network.image};
-  freeze.fetches = {network.scores};
-  absl::StatusOr<FrozenModel> portable = Freeze(network.main, *trained, freeze);
-  ASSERT_TRUE(portable.ok()) << portable.status();
-
-  const std::vector<int> codes = CodesOfWeights<int16_t>(*portable, VarType::INT16);
+// Codes of 16 bits are multiplied as integers, and stay codes of 16 bits in the lowered program.
+TEST(DspTarget, MultipliesCodesOf16Bits) {
+  const auto forms = FormsOn("dsp_int16", "lenet5", "");
+  ASSERT_TRUE(forms.ok()) << forms.status();
+  const std::vector<int> codes = CodesOfWeights<int16_t>((*forms)->portable, VarType::INT16);
   EXPECT_EQ(*std::max_element(codes.begin(), codes.end()), 32767);
-  EXPECT_THAT(std::string(Lower(portable->program, portable->scope).status().message()),
-              testing::HasSubstr("9 to 16 bits are simulated and frozen, and not lowered"));
-
-  const absl::StatusOr<Program> simulated = MakeTestProgram(network.main);
-  ASSERT_TRUE(simulated.ok()) << simulated.status();
-  const Tensor images = RandomImages(network.image_dims, /*seed=*/100);
-  EXPECT_EQ(ScoresOf(*simulated, &*trained, network, images),
-            ScoresOf(portable->program, &portable->scope, network, images));
+  EXPECT_THAT(NotOnIntegers((*forms)->lowered, {"conv2d", "mul"}), IsEmpty());
+  int quantized = 0;
+  for (const Op& op : (*forms)->lowered.program.block(0).ops()) {
+    if (op.type() != "integer_quantize") continue;
+    EXPECT_EQ(op.FindAttr("out_dtype")->i(), VarType::INT16);
+    EXPECT_EQ(op.FindAttr("out_largest_code")->i(), 32767);
+    ++quantized;
+  }
+  EXPECT_EQ(quantized, 5);
 }
 
 }  // namespace

@@ -119,5 +119,37 @@ INSTANTIATE_TEST_SUITE_P(
                           "WeightsOf", std::get<2>(info.param), "Bits");
     });
 
+// Codes of 9 to 16 bits, beside each other and beside those of a byte.
+struct Widths {
+  const char* name;
+  const char* config;
+};
+
+class WideCodes : public testing::TestWithParam<Widths> {};
+
+TEST_P(WideCodes, AreMultipliedAsTrainingSaw) {
+  Network network = BuildNetwork("lenet5", /*batch=*/4);
+  const Tensor images = RandomImages(network.image_dims, 100);
+  const auto forms = TrainForms(std::move(network), GetParam().config);
+  ASSERT_TRUE(forms.ok()) << forms.status();
+  EXPECT_THAT(NotOnIntegers((*forms)->lowered, {"conv2d", "mul"}), IsEmpty());
+  const auto compared = CompareForms(**forms, images);
+  ASSERT_TRUE(compared.ok()) << compared.status();
+  EXPECT_THAT(compared->differences, IsEmpty());
+  EXPECT_EQ(compared->variables.count((*forms)->scores), 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Networks, WideCodes,
+    testing::Values(
+        Widths{"Of16Bits", "activations { bits: 16 } weights { bits: 16 }"},
+        Widths{"Of16BitsWithWeightsOf8", "activations { bits: 16 } weights { bits: 8 }"},
+        Widths{"Of8BitsWithWeightsOf12", "activations { bits: 8 } weights { bits: 12 }"},
+        Widths{"OfOddBits", "activations { bits: 9 } weights { bits: 2 }"},
+        Widths{"Learned",
+               "activations { quantizer: 'lsq' form: FUSED bits: 10 } "
+               "weights { quantizer: 'channel_wise_lsq' form: FUSED bits: 16 }"}),
+    [](const auto& info) { return std::string(info.param.name); });
+
 }  // namespace
 }  // namespace fixpoint

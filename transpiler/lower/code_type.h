@@ -14,7 +14,7 @@
 namespace fixpoint {
 
 struct CodeType {
-  VarType::Type dtype = VarType::INT8;  // or UINT8
+  VarType::Type dtype = VarType::INT8;  // or UINT8, or INT16
   float range = 0;                      // what largest_code codes above the zero point stand for
   int32_t largest_code = LargestCode(8);
   int32_t zero_point = 0;

@@ -11,26 +11,13 @@
 #include "transpiler/lower/lower_context.h"
 #include "transpiler/lower/lower_passes.h"
 #include "transpiler/lower/lowered_invariants.h"
+#include "transpiler/lower/portable_codes.h"
 #include "transpiler/pipeline/edit_verifier.h"
 #include "transpiler/pipeline/taken_parameters.h"
 #include "transpiler/sites/quantization_sites.h"
 
 namespace fixpoint {
 namespace {
-
-// The parameter of codes of more than 8 bits that an op reads, after the cast that frozen programs
-// have there; null if there is none.
-const Variable* WideCodes(const Argument* x) {
-  const Value* const value = x != nullptr ? x->value() : nullptr;
-  const Op* const cast = value != nullptr ? value->op() : nullptr;
-  if (cast == nullptr || cast->type() != "cast") return nullptr;
-  const Argument* const codes = cast->Input("X");
-  const Variable* const variable = codes != nullptr ? codes->variable() : nullptr;
-  const VarType::TensorDesc* tensor = variable != nullptr ? variable->tensor() : nullptr;
-  const bool is_wide =
-      tensor != nullptr && variable->persistable() && tensor->data_type() == VarType::INT16;
-  return is_wide ? variable : nullptr;
-}
 
 // Why no parameter of a program is codes, and what to do.
 std::string WhyNoCodes(const Program& program) {
@@ -56,27 +43,12 @@ std::string WhyNoCodes(const Program& program) {
 
 absl::Status CheckCanBeLowered(const Program& program) {
   RETURN_IF_ERROR(CheckIsNotLowered(program));
-  bool has_codes = false;
-  absl::Status too_wide;
   for (const Op& op : program.ops()) {
     const bool dequantizes = QuantOpOf(op) == QuantOp::kDequantize && IsStepOfPortable(op);
     const Argument* const x = dequantizes ? FindCodeArguments(op).input : nullptr;
-    has_codes =
-        has_codes || (x != nullptr && x->variable() != nullptr && x->variable()->persistable());
-    const Variable* const wide = WideCodes(x);
-    if (wide == nullptr || !too_wide.ok()) continue;
-    const absl::StatusOr<int> bits = ReadBits(op.desc(), EraOf(program), /*otherwise=*/16);
-    if (!bits.ok()) {
-      return absl::Status(bits.status().code(), absl::StrCat(program.name(), ": ", Describe(op),
-                                                             ": ", bits.status().message()));
-    }
-    too_wide = absl::FailedPreconditionError(absl::StrCat(
-        program.name(), ": ", Describe(op), ": \"", wide->name(), "\" holds codes of ", *bits,
-        " bits; 9 to 16 bits are simulated and frozen, and not lowered: want a "
-        "program that was quantized to 8 bits or fewer"));
+    const Variable* const holder = x != nullptr ? HolderOfCodes(*x).variable() : nullptr;
+    if (holder != nullptr && holder->persistable()) return absl::OkStatus();
   }
-  if (has_codes) return absl::OkStatus();
-  RETURN_IF_ERROR(too_wide);
   return absl::FailedPreconditionError(absl::StrCat(program.name(), ": ", WhyNoCodes(program)));
 }
 

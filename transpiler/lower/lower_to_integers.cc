@@ -14,6 +14,7 @@
 #include "proto/program/feeds_and_fetches.h"
 #include "proto/program/program.h"
 #include "transpiler/lower/lower_context.h"
+#include "transpiler/lower/portable_codes.h"
 #include "transpiler/lower/rules/lowering.h"
 #include "transpiler/lower/rules/rule.h"
 #include "transpiler/pipeline/captures.h"
@@ -37,9 +38,7 @@ RulesByType IndexRules() {
 void RemoveUnread(const Program& program, Rewriter& rewriter) {
   std::vector<const Op*> dequantizers;
   for (const Op& op : program.ops()) {
-    const OpSchema* schema = FindOpSchema(op.type());
-    if (schema == nullptr || schema->quant_op() != QuantOp::kDequantize) continue;
-    dequantizers.push_back(&op);
+    if (QuantOpOf(op) == QuantOp::kDequantize || IsCastOfCodes(op)) dequantizers.push_back(&op);
   }
   for (auto op = dequantizers.rbegin(); op != dequantizers.rend(); ++op) {
     if (IsUnread(**op)) rewriter.Remove(**op);

@@ -360,7 +360,7 @@ class Check {
     const auto written = codes_.find(variable->values().front());
     if (written == codes_.end()) return;
     const CodesWritten& codes = written->second;
-    const std::optional<CodesWritten> expected = portable_codes_.FindWritten(op);
+    const std::optional<CodesWritten> expected = portable_codes_.FindWritten(op, codes.type.dtype);
     if (!expected) return;
     const bool has_multiplier = !codes.multiplier || codes.multiplier == expected->multiplier;
     if (codes.type == expected->type && has_multiplier) return;

@@ -36,6 +36,18 @@ const Tensor* FindNumbers(const EditedParameters& parameters, absl::string_view 
   return tensor == nullptr || tensor->dtype() != VarType::FP32 ? nullptr : tensor;
 }
 
+bool IsCastOfCodes(const Op& op) {
+  const Argument* const x = op.type() == "cast" ? op.Input("X") : nullptr;
+  const Variable* const variable = x != nullptr ? x->variable() : nullptr;
+  return variable != nullptr && variable->tensor() != nullptr &&
+         IsWideCodeDtype(variable->tensor()->data_type());
+}
+
+const Argument& HolderOfCodes(const Argument& x) {
+  const Op* const writer = x.value() != nullptr ? x.value()->op() : nullptr;
+  return writer != nullptr && IsCastOfCodes(*writer) ? *writer->Input("X") : x;
+}
+
 bool ReadsCodes(const Op& op) {
   return QuantOpOf(op) == QuantOp::kDequantize &&
          (IsStepOfPortable(op) || op.type() == kDequantizeBias);
@@ -54,7 +66,7 @@ PortableCodes::Key PortableCodes::KeyOf(const Argument& argument) {
 void PortableCodes::NoteRead(const Op& op) {
   const Argument* const x = ReadsCodes(op) ? FindCodeArguments(op).input : nullptr;
   if (x == nullptr) return;
-  const auto [noted, is_new] = readers_.try_emplace(KeyOf(*x), &op);
+  const auto [noted, is_new] = readers_.try_emplace(KeyOf(HolderOfCodes(*x)), &op);
   if (is_new || noted->second == nullptr || ReadAlike(*noted->second, op, era_)) return;
   noted->second = nullptr;
 }
@@ -111,14 +123,15 @@ std::optional<std::string> PortableCodes::FindZeroPoints(const Argument& codes) 
   return are_of_channels ? std::string(read->zero_point->name()) : "";
 }
 
-std::optional<CodesWritten> PortableCodes::FindWritten(const Op& op) const {
+std::optional<CodesWritten> PortableCodes::FindWritten(const Op& op, VarType::Type stored) const {
   const std::optional<CodeOp> read = ReadCodeOp(op, era_);
   if (!read || read->kind != QuantOp::kQuantize || !IsStepOfPortable(op)) return std::nullopt;
   const std::optional<float> scale = FindNumber(read->scale);
   if (!scale) return std::nullopt;
   if (!read->scales_are_steps) {
-    const CodeRange codes = CodesHeldOf(*read, /*is_never_negative=*/true).value_or(read->codes);
-    return CodesWritten{{CodeDtype(codes.is_unsigned), *scale, codes.largest, 0},
+    // Without negative ones they may fit in a byte.
+    const CodeRange codes = CodesHeldOf(*read, IsUnsignedDtype(stored)).value_or(read->codes);
+    return CodesWritten{{CodeDtype(codes), *scale, codes.largest, 0},
                         MultiplierOfCodes(*scale, codes.largest, codes.rounding)};
   }
   const std::optional<float> zero_point = FindNumber(read->zero_point);

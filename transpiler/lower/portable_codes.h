@@ -42,6 +42,12 @@ struct CodesRead {
 // A parameter of FP32 that a pass declared or that was trained; null if there is none.
 const Tensor* FindNumbers(const EditedParameters& parameters, absl::string_view name);
 
+// Whether an op is the cast that freezing writes between wide codes (ops/code_dtype.h) and the op
+// that dequantizes them.
+bool IsCastOfCodes(const Op& op);
+// What holds the codes that an op reads as X: X itself, or what such a cast reads.
+const Argument& HolderOfCodes(const Argument& x);
+
 // Whether an op of a portable program is a step from codes to floats.
 bool ReadsCodes(const Op& op);
 
@@ -60,9 +66,10 @@ class PortableCodes {
   // The parameter of the zero points that the channels of a parameter have, likewise; "" if they
   // have none.
   std::optional<std::string> FindZeroPoints(const Argument& codes) const;
-  // What an op of the portable program writes; nothing if that is not codes, or its range is not a
-  // parameter. REQUIRES: integers of 8 bits hold codes of the op's bit_length.
-  std::optional<CodesWritten> FindWritten(const Op& op) const;
+  // What an op of the portable program writes, which the lowered one stores as `stored`; nothing if
+  // that is not codes, or its range is not a parameter. REQUIRES: integers of 16 bits hold codes of
+  // the op's bit_length.
+  std::optional<CodesWritten> FindWritten(const Op& op, VarType::Type stored) const;
 
  private:
   using Key = std::pair<int, std::string>;  // the block and the name of a variable

@@ -88,8 +88,7 @@ struct QuantizeOptions {
 // lowers it, compares the forms and measures them. `program` and `parameters` are not changed.
 // Where no plan meets the bound, the result is that of the best that was tried. Errors:
 // kInvalidArgument: there is no output; those of CheckVariances, Prepare,
-// FindNetworkVariables, CalibrationRun, Simulate, Freeze, Lower, CheckFormsAgree and Metric; so
-// codes of more than 8 bits are one.
+// FindNetworkVariables, CalibrationRun, Simulate, Freeze, Lower, CheckFormsAgree and Metric.
 absl::StatusOr<QuantizedNetwork> Quantize(const Program& program, const Scope& parameters,
                                           const QuantizeData& data, const QuantizeOptions& options);
 

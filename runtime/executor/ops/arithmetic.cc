@@ -8,11 +8,13 @@
 
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
+#include "ops/code_dtype.h"
 #include "proto/base/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/element_step.h"
 #include "runtime/executor/ops/element_types.h"
 #include "runtime/executor/ops/quantized.h"
+#include "runtime/executor/ops/wide_codes.h"
 #include "runtime/kernels/activation.h"
 #include "runtime/kernels/cast.h"
 
@@ -115,8 +117,8 @@ absl::Status PlanIncrement(OpPlanner& op) {
   });
 }
 
-// Integers of 8 bits are converted only where something reads them as floats: they may be codes,
-// and a dequantize op has their ranges.
+// Integers of 8 or 16 bits are converted only where something reads them as floats: they may be
+// codes, and a dequantize op has their ranges.
 absl::Status PlanCast(OpPlanner& op) {
   const Layout layout = op.InputLayout("X");
   const TensorType from_type = op.InputType("X");
@@ -131,6 +133,13 @@ absl::Status PlanCast(OpPlanner& op) {
     op.builder().WriteCodes(op.OutputValue("Out"), to_type, codes, /*holds_codes=*/true);
     return absl::OkStatus();
   }
+  if (IsWideCodeDtype(from_type.dtype) && to_type.dtype == VarType::FP32 && op.Wants("Out") &&
+      !out_is_kept) {
+    WideCodes codes;
+    codes.codes = x;
+    WriteWideNumbers(op, "Out", codes);
+    return absl::OkStatus();
+  }
   const Buffer out = op.WriteAs("Out", to_type, layout);
   const auto add_step = [&](auto from_element, auto to_element) {
     using From = decltype(from_element);
@@ -140,8 +149,8 @@ absl::Status PlanCast(OpPlanner& op) {
     });
     return absl::OkStatus();
   };
-  // Weights of 9 to 16 bits, as freezing stores them.
-  if (from_type.dtype == VarType::INT16 && to_type.dtype == VarType::FP32) {
+  // Where the floats are kept.
+  if (IsWideCodeDtype(from_type.dtype) && to_type.dtype == VarType::FP32) {
     return add_step(int16_t(), float());
   }
   return WithElementType(from_type.dtype, [&](auto from_element) {

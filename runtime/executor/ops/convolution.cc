@@ -21,6 +21,7 @@
 #include "runtime/kernels/convolution.h"
 #include "runtime/kernels/integer_convolution.h"
 #include "runtime/kernels/integer_transposed_convolution.h"
+#include "runtime/kernels/wide_sums.h"
 
 namespace fixpoint::executor {
 namespace {
@@ -106,10 +107,14 @@ absl::Status PlanConvolution(OpPlanner& op) {
   ASSIGN_OR_RETURN(const kernels::ConvolutionShape shape, ConvolutionShapeOf(op));
   const ImageForm form = FormOf(op);
   const EpilogueInput output{"Output", OutputOf(shape, form), form.channel_axis(), form.layout()};
-  ASSIGN_OR_RETURN(const bool is_planned,
-                   PlanOnIntegers(op, output, OperationsOf(shape), [&](const auto&... coding) {
-                     return kernels::PlanIntegerConvolution(shape, coding...);
-                   }));
+  ASSIGN_OR_RETURN(
+      const bool is_planned,
+      PlanOnIntegers(
+          op, output, OperationsOf(shape),
+          [&](const auto&... coding) { return kernels::PlanIntegerConvolution(shape, coding...); },
+          [&](const kernels::Epilogue& epilogue) {
+            return kernels::WideSums::Plan(shape, epilogue);
+          }));
   if (is_planned) return absl::OkStatus();
   ASSIGN_OR_RETURN(const OwnStages own, ReadOwnStages(op, output, /*adds_bias=*/true));
   const OpsAfter after = FindOpsAfter(op, output, own);
@@ -144,10 +149,14 @@ absl::Status PlanTransposed(OpPlanner& op) {
   ASSIGN_OR_RETURN(const kernels::ConvolutionShape shape, TransposedShapeOf(op, type.dims));
   const ImageForm form = FormOf(op);
   const EpilogueInput images{"Output", type, form.channel_axis(), form.layout()};
-  ASSIGN_OR_RETURN(const bool is_planned,
-                   PlanOnIntegers(op, images, OperationsOf(shape), [&](const auto&... coding) {
-                     return kernels::PlanIntegerTransposedConvolution(shape, coding...);
-                   }));
+  ASSIGN_OR_RETURN(const bool is_planned, PlanOnIntegers(
+                                              op, images, OperationsOf(shape),
+                                              [&](const auto&... coding) {
+                                                return kernels::PlanIntegerTransposedConvolution(
+                                                    shape, coding...);
+                                              },
+                                              // No sums of transposed convolutions are wide.
+                                              /*plan_wide=*/nullptr));
   if (is_planned) return absl::OkStatus();
   ASSIGN_OR_RETURN(const Buffer input, op.ReadFloats("Input", form.layout()));
   ASSIGN_OR_RETURN(const Buffer filter, ReadWeightFloats(op, "Filter"));

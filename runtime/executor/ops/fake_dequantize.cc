@@ -9,11 +9,13 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "ops/code_dtype.h"
 #include "ops/code_ops.h"
 #include "ops/code_range.h"
 #include "proto/base/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/quantized.h"
+#include "runtime/executor/ops/wide_codes.h"
 #include "runtime/kernels/fake_quantize.h"
 
 namespace fixpoint::executor {
@@ -44,6 +46,17 @@ absl::Status PlanDequantize(OpPlanner& op, const Dequantization& d) {
     codes.channel_axis = d.channel_axis;
     builder.WriteCodes(op.OutputValue(d.output), type, codes, /*holds_codes=*/false);
     return absl::OkStatus();
+  }
+  WideCodes wide = {{}, ranges, d.largest_code, d.channel_axis};
+  if (IsWideCodeDtype(op.InputType("X").dtype)) {
+    ASSIGN_OR_RETURN(wide.codes, op.Read("X", VarType::INT16));
+    return WriteWideCodes(op, d.output, wide);
+  }
+  if (const WideCodes* const held = FindWideNumbers(op, "X"); held != nullptr) {
+    wide.codes = held->codes;
+    const bool are_same = held->ranges == ranges && held->largest_code == d.largest_code &&
+                          held->channel_axis == d.channel_axis;
+    if (are_same || held->ranges == Buffer()) return WriteWideCodes(op, d.output, wide);
   }
   if (builder.HoldsCodes(x)) {
     ASSIGN_OR_RETURN(const std::optional<Codes> codes, builder.ReadCodes(x, builder.LayoutOf(x)));

@@ -21,9 +21,9 @@ absl::StatusOr<CodeType> CodeTypeOf(const OpPlanner& op, absl::string_view slot)
 }
 
 absl::StatusOr<int32_t> ZeroPointOf(const OpPlanner& op, absl::string_view attribute,
-                                    CodeType type) {
+                                    VarType::Type dtype) {
   const int64_t zero_point = op.attributes().Int(attribute);
-  const CodeRange codes = CodesOfByte(IsUnsigned(type));
+  const CodeRange codes = CodesOfDtype(dtype);
   if (IsCode(zero_point, codes)) return static_cast<int32_t>(zero_point);
   return absl::InvalidArgumentError(absl::StrCat(std::string(attribute), " is ", zero_point,
                                                  "; want a code, ", codes.smallest, " to ",

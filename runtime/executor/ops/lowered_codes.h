@@ -20,7 +20,7 @@ absl::StatusOr<kernels::CodeType> CodeTypeOf(const OpPlanner& op, absl::string_v
 
 // The code of 0 that an attribute declares. Error (kInvalidArgument): it is not a code.
 absl::StatusOr<int32_t> ZeroPointOf(const OpPlanner& op, absl::string_view attribute,
-                                    kernels::CodeType type);
+                                    VarType::Type dtype);
 
 // How and where an output of that type is stored.
 kernels::OutputType OutputTypeOf(VarType::Type dtype);

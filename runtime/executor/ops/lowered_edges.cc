@@ -9,6 +9,7 @@
 #include "proto/base/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/lowered_codes.h"
+#include "runtime/executor/ops/wide_codes.h"
 #include "runtime/kernels/code_conversion.h"
 #include "runtime/kernels/code_table.h"
 
@@ -20,20 +21,25 @@ using kernels::OutputType;
 
 absl::Status PlanQuantize(OpPlanner& op) {
   ASSIGN_OR_RETURN(const TensorType type, op.OutputType("Out"));
-  const OutputType output_type = OutputTypeOf(type.dtype);
-  if (output_type == OutputType::kFloat) {
-    return absl::InvalidArgumentError("out_dtype is FP32; want INT8 or UINT8");
+  if (type.dtype == VarType::FP32) {
+    return absl::InvalidArgumentError("out_dtype is FP32; want INT8, UINT8 or INT16");
   }
-  const CodeType code_type = CodeTypeOf(IsUnsignedDtype(type.dtype));
-  ASSIGN_OR_RETURN(const int32_t zero_point, ZeroPointOf(op, "out_zero_point", code_type));
+  ASSIGN_OR_RETURN(const int32_t zero_point, ZeroPointOf(op, "out_zero_point", type.dtype));
   const kernels::CodeConversion conversion = {
       op.Number("multiplier"), static_cast<float>(op.attributes().Int("smallest_code")),
       static_cast<float>(op.attributes().Int("out_largest_code")), static_cast<float>(zero_point)};
-  const Layout layout = op.InputLayout("X");
+  const bool is_wide = IsWideCodeDtype(type.dtype);
+  // Products read wide codes row major.
+  const Layout layout = is_wide ? Layout::kRowMajor : op.InputLayout("X");
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", layout));
   const Buffer out = op.WriteAs("Out", type, layout);
+  const OutputType output_type = OutputTypeOf(type.dtype);
   op.AddStep({{x}, {out}, [=](const StepContext& run) {
-                kernels::Convert(run.Floats(x), conversion, OutputOf(run, out, output_type));
+                if (is_wide) {
+                  kernels::Convert(run.Floats(x), conversion, run.Of<int16_t>(out));
+                } else {
+                  kernels::Convert(run.Floats(x), conversion, OutputOf(run, out, output_type));
+                }
                 return absl::OkStatus();
               }});
   return absl::OkStatus();
@@ -41,7 +47,7 @@ absl::Status PlanQuantize(OpPlanner& op) {
 
 absl::StatusOr<int32_t> LargestCodeOf(const OpPlanner& op) {
   const int64_t largest_code = op.attributes().Int("largest_code");
-  const int32_t largest = CodesOfByte(/*is_unsigned=*/true).largest;
+  const int32_t largest = LargestCode(kMostBits);
   if (largest_code >= 1 && largest_code <= largest) return static_cast<int32_t>(largest_code);
   return absl::InvalidArgumentError(
       absl::StrCat("largest_code is ", largest_code, "; want 1 to ", largest));
@@ -62,17 +68,30 @@ Buffer AddNumber(OpPlanner& op, absl::string_view what, float number) {
   return buffer;
 }
 
+// Of wide codes.
+absl::Status PlanDequantizeWide(OpPlanner& op) {
+  if (op.attributes().Int("zero_point") != 0) {
+    return absl::UnimplementedError("zero_point is given, and X is i16; want none");
+  }
+  WideCodes codes;
+  ASSIGN_OR_RETURN(codes.largest_code, LargestCodeOf(op));
+  ASSIGN_OR_RETURN(codes.codes, op.Read("X", VarType::INT16));
+  codes.ranges = AddNumber(op, "range", op.Number("range"));
+  return WriteWideCodes(op, "Out", codes);
+}
+
 // An op that no rule of lowering took is computed on codes if it was computed so in the portable
 // program.
 absl::Status PlanDequantize(OpPlanner& op) {
   ASSIGN_OR_RETURN(const TensorType type, op.OutputType("Out"));
+  if (IsWideCodeDtype(op.InputType("X").dtype)) return PlanDequantizeWide(op);
   Codes codes;
   ASSIGN_OR_RETURN(codes.type, CodeTypeOf(op, "X"));
   ASSIGN_OR_RETURN(codes.largest_code, LargestCodeOf(op));
   codes.layout = op.InputLayout("X");
   ASSIGN_OR_RETURN(codes.codes, op.Read("X", op.InputType("X").dtype, codes.layout));
   codes.ranges = AddNumber(op, "range", op.Number("range"));
-  ASSIGN_OR_RETURN(const int32_t zero_point, ZeroPointOf(op, "zero_point", codes.type));
+  ASSIGN_OR_RETURN(const int32_t zero_point, ZeroPointOf(op, "zero_point", codes.dtype()));
   if (op.attributes().IsGiven("zero_point")) {
     codes.zero_point = AddNumber(op, "zero_point", static_cast<float>(zero_point));
   }
@@ -85,7 +104,7 @@ absl::Status PlanAdd(OpPlanner& op) {
   ASSIGN_OR_RETURN(const CodeType code_type, CodeTypeOf(op, "Y"));
   RETURN_IF_ERROR(op.CheckDims("Y", op.InputDims("X")));
   ASSIGN_OR_RETURN(const int32_t largest_code, LargestCodeOf(op));
-  ASSIGN_OR_RETURN(const int32_t zero_point, ZeroPointOf(op, "zero_point", code_type));
+  ASSIGN_OR_RETURN(const int32_t zero_point, ZeroPointOf(op, "zero_point", DtypeOf(code_type)));
   const EpilogueStage stage =
       EpilogueStage::AddCodes(IsUnsigned(code_type), StepOf(op.Number("range"), largest_code),
                               static_cast<float>(zero_point));

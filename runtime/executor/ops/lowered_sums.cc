@@ -25,12 +25,14 @@
 #include "runtime/executor/ops/product.h"
 #include "runtime/executor/ops/signed_weights.h"
 #include "runtime/executor/ops/stored_results.h"
+#include "runtime/executor/ops/wide_codes.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/integer_convolution.h"
 #include "runtime/kernels/integer_elementwise.h"
 #include "runtime/kernels/integer_pooling.h"
 #include "runtime/kernels/integer_product.h"
 #include "runtime/kernels/integer_transposed_convolution.h"
+#include "runtime/kernels/wide_sums.h"
 
 namespace fixpoint::executor {
 namespace {
@@ -91,14 +93,14 @@ struct ChannelOperands {
       RETURN_IF_ERROR(op.CheckSize("Bias", sums.channels));
       ASSIGN_OR_RETURN(read.bias, op.Read("Bias", VarType::INT32));
     }
-    ASSIGN_OR_RETURN(read.zero_point, ZeroPointOf(op, "input_zero_point", inputs));
+    ASSIGN_OR_RETURN(read.zero_point, ZeroPointOf(op, "input_zero_point", DtypeOf(inputs)));
     if (sums.has_offsets) {
       RETURN_IF_ERROR(op.CheckSize("Offsets", sums.channels));
       ASSIGN_OR_RETURN(read.offsets, op.Read("Offsets", VarType::INT32));
     } else {
       ASSIGN_OR_RETURN(read.weight_type, CodeTypeOf(op, sums.weight_slot));
       ASSIGN_OR_RETURN(read.weight_zero_point,
-                       ZeroPointOf(op, "weight_zero_point", read.weight_type));
+                       ZeroPointOf(op, "weight_zero_point", DtypeOf(read.weight_type)));
     }
     const kernels::SumCoding coding = InputCoding(inputs, read.zero_point != 0);
     read.largest_bias = coding.WithWeightZeroPoints().Sum(sums.products).largest_bias();
@@ -192,6 +194,56 @@ absl::Status AddSums(OpPlanner& op, const Sums& sums, const Plan& plan) {
   return absl::OkStatus();
 }
 
+// Whether an operand is wide codes: sums then have 64 bits.
+bool AreWide(const OpPlanner& op, const Sums& sums) {
+  return IsWideCodeDtype(op.InputType(sums.input_slot).dtype) ||
+         IsWideCodeDtype(op.InputType(sums.weight_slot).dtype);
+}
+
+// The codes in a slot as INT16. Error (kUnimplemented): they are no codes.
+absl::StatusOr<Buffer> ReadWidened(OpPlanner& op, absl::string_view slot) {
+  const VarType::Type dtype = op.InputType(slot).dtype;
+  if (!IsWideCodeDtype(dtype)) RETURN_IF_ERROR(CodeTypeOf(op, slot).status());
+  ASSIGN_OR_RETURN(const Buffer codes, op.Read(slot, dtype));
+  return Widened(op, codes, dtype);
+}
+
+// Adds the step of such sums.
+template <typename Shape>
+absl::Status AddWideSums(OpPlanner& op, const Sums& sums, const Shape& shape) {
+  for (const char* zero_point : {"input_zero_point", "weight_zero_point"}) {
+    if (op.attributes().Int(zero_point) == 0) continue;
+    return absl::UnimplementedError(
+        absl::StrCat(zero_point, " is given, and codes have more than 8 bits; want none"));
+  }
+  if (op.HasInput("Bias")) {
+    return absl::UnimplementedError("Bias is given, and codes have more than 8 bits; want none");
+  }
+  ASSIGN_OR_RETURN(const StoredOutput output,
+                   StoredOutputOf(op, sums.output_slot, sums.layout, sums.channels));
+  ASSIGN_OR_RETURN(const Buffer scales, ReadScales(op, sums.channels));
+  ASSIGN_OR_RETURN(const std::shared_ptr<kernels::WideSums> kernel,
+                   kernels::WideSums::Plan(shape, output.split().fused, output.output_type()));
+  ASSIGN_OR_RETURN(const Buffer input, ReadWidened(op, sums.input_slot));
+  ASSIGN_OR_RETURN(const Buffer weights, ReadWidened(op, sums.weight_slot));
+  const Buffer packed = AddPacking<int16_t>(op, kernel, weights);
+  ASSIGN_OR_RETURN(const StoredResults stored, PlanStore(op, output, {input}));
+  op.AddStep({stored.operands.WithOperands({input, packed, scales}),
+              {stored.output},
+              [=](const StepContext& run) {
+                stored.Run(run, [&](kernels::EpilogueOperands stages, Output out) {
+                  kernel->Run(
+                      {run.Of<int16_t>(input), run.Of<uint8_t>(packed), run.Floats(scales), stages},
+                      out);
+                });
+                return absl::OkStatus();
+              },
+              kernel->implementation(),
+              sums.operations,
+              output.NameOf(op)});
+  return absl::OkStatus();
+}
+
 Layout LayoutOfImages(const OpPlanner& op) {
   return ImageForm(op.attributes().String("data_format")).layout();
 }
@@ -202,6 +254,7 @@ absl::Status PlanConvolution(OpPlanner& op) {
                      "Output",      LayoutOfImages(op),
                      shape.filters, 2 * shape.output_size() * shape.taps(),
                      shape.taps()};
+  if (AreWide(op, sums)) return AddWideSums(op, sums, shape);
   return AddSums(
       op, sums, [&](const kernels::SumCoding& coding, const Epilogue& epilogue, OutputType output) {
         return kernels::PlanIntegerConvolution(shape, coding, epilogue, output);
@@ -236,6 +289,7 @@ absl::Status PlanProduct(OpPlanner& op, const absl::StatusOr<PlannedProduct>& pr
   const Sums sums = {
       "X",        "Y", "Out", Layout::kRowMajor, shape.columns, 2 * shape.out_size() * shape.inner,
       shape.inner};
+  if (AreWide(op, sums)) return AddWideSums(op, sums, shape);
   return AddSums(
       op, sums, [&](const kernels::SumCoding& coding, const Epilogue& epilogue, OutputType output) {
         return kernels::PlanIntegerProduct(shape, coding, epilogue, output);
@@ -266,7 +320,8 @@ absl::Status PlanAveragePooling(OpPlanner& op) {
   ASSIGN_OR_RETURN(const StoredOutput output,
                    StoredOutputOf(op, "Out", LayoutOfImages(op), shape.channels));
   ASSIGN_OR_RETURN(const CodeType input_type, CodeTypeOf(op, "X"));
-  ASSIGN_OR_RETURN(const int32_t zero_point, ZeroPointOf(op, "input_zero_point", input_type));
+  ASSIGN_OR_RETURN(const int32_t zero_point,
+                   ZeroPointOf(op, "input_zero_point", DtypeOf(input_type)));
   ASSIGN_OR_RETURN(
       std::shared_ptr<kernels::IntegerPooling> pooling,
       kernels::IntegerPooling::Plan(shape, input_type, output.split().fused, output.output_type()));
@@ -310,8 +365,8 @@ absl::Status PlanMultiplication(OpPlanner& op) {
   }
   ASSIGN_OR_RETURN(const CodeType x_type, CodeTypeOf(op, "X"));
   ASSIGN_OR_RETURN(const CodeType y_type, CodeTypeOf(op, "Y"));
-  ASSIGN_OR_RETURN(const int32_t x_zero, ZeroPointOf(op, "input_zero_point", x_type));
-  ASSIGN_OR_RETURN(const int32_t y_zero, ZeroPointOf(op, "weight_zero_point", y_type));
+  ASSIGN_OR_RETURN(const int32_t x_zero, ZeroPointOf(op, "input_zero_point", DtypeOf(x_type)));
+  ASSIGN_OR_RETURN(const int32_t y_zero, ZeroPointOf(op, "weight_zero_point", DtypeOf(y_type)));
   ASSIGN_OR_RETURN(std::shared_ptr<kernels::IntegerMultiplication> product,
                    kernels::IntegerMultiplication::Plan(reading.shape, x_type, y_type, split.fused,
                                                         output.output_type()));

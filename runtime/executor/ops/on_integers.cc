@@ -54,17 +54,12 @@ struct OperandSums {
   }
 };
 
-// Nothing where the op is not computed on integers.
-absl::StatusOr<std::optional<IntegerOperands>> ReadIntegerOperands(OpPlanner& op,
-                                                                   Layout input_layout) {
-  const ProductOrReason decision = DecideProduct(
-      op.op(), op.attributes(), [&op](const Argument& operand) { return OperandOf(op, operand); });
-  const auto* const product = std::get_if<CodedProduct>(&decision);
-  if (product == nullptr) return std::nullopt;
+absl::StatusOr<IntegerOperands> ReadIntegerOperands(OpPlanner& op, const CodedProduct& product,
+                                                    Layout input_layout) {
   const ProductTrait& trait = *TraitsOf(op.op()).product;
   PlanBuilder& builder = op.builder();
   IntegerOperands read;
-  read.product = *product;
+  read.product = product;
   ASSIGN_OR_RETURN(const std::optional<Codes> inputs,
                    builder.ReadCodes(op.InputValue(trait.activation), input_layout));
   read.inputs = *inputs;
@@ -271,12 +266,18 @@ absl::Status CheckWeightZeroPoints(absl::Span<const int32_t> zero_points) {
 }
 
 absl::StatusOr<bool> PlanOnIntegers(OpPlanner& op, const EpilogueInput& output, int64_t operations,
-                                    const PlanSums& plan) {
-  ASSIGN_OR_RETURN(std::optional<IntegerOperands> operands, ReadIntegerOperands(op, output.layout));
-  if (!operands) return false;
+                                    const PlanSums& plan, const PlanWide& plan_wide) {
+  const ProductOrReason decision = DecideProduct(
+      op.op(), op.attributes(), [&op](const Argument& operand) { return OperandOf(op, operand); });
+  const auto* const product = std::get_if<CodedProduct>(&decision);
+  if (product == nullptr) return false;
+  if (product->is_wide()) {
+    RETURN_IF_ERROR(PlanOnWideCodes(op, *product, output, operations, plan_wide));
+    return true;
+  }
   const std::string& factor = TraitsOf(op.op()).product->factor;
   OperandSums sums;
-  sums.operands = *std::move(operands);
+  ASSIGN_OR_RETURN(sums.operands, ReadIntegerOperands(op, *product, output.layout));
   sums.channels = output.type.dims[output.channel_axis];
   sums.operations = operations;
   if (!factor.empty()) sums.factor = op.Number(factor);

@@ -13,6 +13,7 @@
 #include "absl/types/span.h"
 #include "runtime/executor/op_planner.h"
 #include "runtime/executor/ops/epilogue.h"
+#include "runtime/executor/ops/wide_product.h"
 #include "runtime/kernels/integer_sums.h"
 
 namespace fixpoint::executor {
@@ -25,11 +26,12 @@ using PlanSums = std::function<absl::StatusOr<std::shared_ptr<kernels::IntegerSu
     const kernels::SumCoding& coding, const kernels::Epilogue& epilogue)>;
 
 // Adds the steps that compute an op with a ProductTrait, and the work of the ops after it, where
-// its sums are computed on integers; false, with nothing added, where they are not. Each sum is
+// its sums are computed on integers, those of wide codes by the kernel of `plan_wide`; false, with
+// nothing added, where they are not. Each sum is
 // multiplied by the scale of its channel, (input range / largest code) * (weight range / largest
 // code) * factor, every operation rounded to FP32.
 absl::StatusOr<bool> PlanOnIntegers(OpPlanner& op, const EpilogueInput& output, int64_t operations,
-                                    const PlanSums& plan);
+                                    const PlanSums& plan, const PlanWide& plan_wide);
 
 }  // namespace fixpoint::executor
 

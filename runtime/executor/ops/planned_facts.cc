@@ -4,6 +4,7 @@
 #include "proto/program/op.h"
 #include "runtime/executor/ops/quantized_bias.h"
 #include "runtime/executor/ops/row_codes.h"
+#include "runtime/executor/ops/wide_codes.h"
 
 namespace fixpoint::executor {
 
@@ -35,6 +36,11 @@ OperandOrReason OperandOf(const OpPlanner& op, const Argument& operand) {
   if (const RowCodes* const rows = FindRowCodes(op, slot); rows != nullptr) {
     read.codes.channel_axis = rows->axis;
     read.codes.has_channel_zero_points = true;
+    return read;
+  }
+  if (const WideCodes* const wide = FindWideCodes(op, slot); wide != nullptr) {
+    read.codes.channel_axis = wide->channel_axis;
+    read.codes.is_wide = true;
     return read;
   }
   const Codes* const codes = builder.FindCodes(value);

@@ -23,6 +23,7 @@
 #include "runtime/kernels/product.h"
 #include "runtime/kernels/reduction.h"
 #include "runtime/kernels/strided_copy.h"
+#include "runtime/kernels/wide_sums.h"
 
 namespace fixpoint::executor {
 namespace {
@@ -133,9 +134,10 @@ EpilogueInput MatrixOf(const TensorType& type) {
 
 absl::StatusOr<bool> PlanProductOnIntegers(OpPlanner& op, const EpilogueInput& output,
                                            const ProductShape& shape) {
-  return PlanOnIntegers(op, output, OperationsOf(shape), [&](const auto&... coding) {
-    return kernels::PlanIntegerProduct(shape, coding...);
-  });
+  return PlanOnIntegers(
+      op, output, OperationsOf(shape),
+      [&](const auto&... coding) { return kernels::PlanIntegerProduct(shape, coding...); },
+      [&](const kernels::Epilogue& epilogue) { return kernels::WideSums::Plan(shape, epilogue); });
 }
 
 absl::Status PlanProduct(OpPlanner& op, ProductFunction product_of) {

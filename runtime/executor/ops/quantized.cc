@@ -7,6 +7,7 @@
 #include "ops/codes/held_codes.h"
 #include "proto/base/status_macros.h"
 #include "runtime/executor/ops/batch_norm.h"
+#include "runtime/executor/ops/wide_codes.h"
 
 namespace fixpoint::executor {
 namespace {
@@ -87,7 +88,9 @@ absl::Status AddQuantize(OpPlanner& op, const CodeOp& quantize, Buffer ranges) {
   const bool dequantizes = quantize.kind == QuantOp::kQuantizeDequantize;
   ASSIGN_OR_RETURN(const ChannelView view, ViewChannels(op, quantize.axis));
   if (!op.Wants(output)) return absl::OkStatus();
-  const std::optional<CodeRange> held = CodesHeldOf(quantize, op.IsNeverNegative("X"));
+  const bool is_never_negative = op.IsNeverNegative("X");
+  if (WideCodesOf(quantize, is_never_negative)) return AddWideQuantize(op, quantize, ranges);
+  const std::optional<CodeRange> held = CodesHeldOf(quantize, is_never_negative);
   if (!held) {
     const bool by_step = quantize.multiplies_by_step;
     ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", view.layout));

@@ -17,11 +17,11 @@ namespace fixpoint::reference {
 absl::StatusOr<float> ZeroPointOf(const OpRun& op, absl::string_view attribute,
                                   VarType::Type dtype);
 
-// Error: the input is not codes.
+// Error: the input is not codes of 8 bits.
 absl::Status CheckCodes(const OpRun& op, absl::string_view slot);
 
-// Errors: an input is not codes; the number of scales is neither 1 nor that of the channels; the
-// bias has another size.
+// Errors: an input is neither such codes nor INT16; the number of scales is neither 1 nor that of
+// the channels; the bias has another size.
 absl::Status CheckSums(const OpRun& op, absl::string_view input, absl::string_view weights,
                        int64_t channels);
 

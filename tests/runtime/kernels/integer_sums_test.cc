@@ -10,17 +10,20 @@
 #include <cstdint>
 #include <string>
 #include <tuple>
+#include <variant>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "ops/bias_codes.h"
+#include "ops/sums_of_codes.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/integer_convolution.h"
 #include "runtime/kernels/integer_product.h"
 #include "runtime/kernels/integer_transposed_convolution.h"
 #include "runtime/kernels/packing.h"
 #include "runtime/kernels/threads.h"
+#include "runtime/kernels/wide_sums.h"
 #include "tests/runtime/kernels/coding_cases.h"
 #include "tests/runtime/kernels/convolution_cases.h"
 
@@ -328,6 +331,126 @@ TEST(IntegerSums, RefuseWhat32BitsDoNotHold) {
   EXPECT_FALSE(plan(33026, uint8.WithWeightZeroPoints()).ok());
   EXPECT_TRUE(plan(65793, int8.WithWeightZeroPoints()).ok());
   EXPECT_FALSE(plan(65794, int8.WithWeightZeroPoints()).ok());
+}
+
+// Wide codes that look random, or all the farthest from 0.
+std::vector<int16_t> WideCodes(int64_t count, Codes codes, uint32_t state) {
+  std::vector<int16_t> drawn(count);
+  for (int16_t& code : drawn) {
+    state = state * 1664525u + 1013904223u;
+    code = codes == Codes::kLargest ? int16_t{-32768} : static_cast<int16_t>(state >> 16);
+  }
+  return drawn;
+}
+
+struct WideCase {
+  const char* name;
+  std::variant<ConvolutionShape, ProductShape> shape;
+};
+
+std::vector<WideCase> WideCases() {
+  const auto images = [](int64_t channels, int64_t filters, int64_t groups, Window window) {
+    return ConvolutionShape{2, channels, 7, 5, filters, groups, window};
+  };
+  const WindowAxis same = {3, 1, 1, 1, 1};
+  const WindowAxis strided = {2, 2, 1, 0, 1};
+  const WindowAxis dilated = {2, 1, 3, 1, 0};
+  return {
+      {"convolution", images(3, 8, 1, {same, same})},
+      {"strided", images(4, 5, 1, {strided, same})},
+      {"dilated groups", images(4, 6, 2, {dilated, same})},
+      {"depthwise", images(6, 6, 6, {same, same})},
+      {"product", ProductShape{1, 5, 301, 9}},
+      {"transposed matrices", ProductShape{3, 4, 7, 6, true, true}},
+  };
+}
+
+// The elements that are multiplied for an output, from the definition of each op.
+template <typename F>
+void ForEachWideTerm(const ConvolutionShape& s, F f) {
+  const WindowAxis& v = s.window[0];
+  const WindowAxis& h = s.window[1];
+  const int64_t of_group = s.channels / s.groups;
+  int64_t out = 0;
+  for (int64_t n = 0; n < s.batch; ++n) {
+    for (int64_t y = 0; y < s.out_height; ++y) {
+      for (int64_t x = 0; x < s.out_width; ++x) {
+        for (int64_t o = 0; o < s.filters; ++o, ++out) {
+          for (int64_t k = 0; k < s.taps(); ++k) {
+            const int64_t column = k % h.kernel;
+            const int64_t row = k / h.kernel % v.kernel;
+            const int64_t c = k / h.kernel / v.kernel + o / (s.filters / s.groups) * of_group;
+            const int64_t in_y = y * v.stride - v.pad_before + row * v.dilation;
+            const int64_t in_x = x * h.stride - h.pad_before + column * h.dilation;
+            if (in_y < 0 || in_y >= s.height || in_x < 0 || in_x >= s.width) continue;
+            f(out, ((n * s.channels + c) * s.height + in_y) * s.width + in_x, o * s.taps() + k);
+          }
+        }
+      }
+    }
+  }
+}
+
+template <typename F>
+void ForEachWideTerm(const ProductShape& s, F f) {
+  for (int64_t out = 0; out < s.out_size(); ++out) {
+    const int64_t column = out % s.columns;
+    const int64_t row = out / s.columns % s.rows;
+    const int64_t b = out / s.columns / s.rows;
+    for (int64_t k = 0; k < s.inner; ++k) {
+      const int64_t x = s.transpose_x ? k * s.rows + row : row * s.inner + k;
+      const int64_t y = s.transpose_y ? column * s.inner + k : k * s.columns + column;
+      f(out, b * s.rows * s.inner + x, b * s.inner * s.columns + y);
+    }
+  }
+}
+
+int64_t InputSizeOf(const ConvolutionShape& s) { return s.input_size(); }
+int64_t InputSizeOf(const ProductShape& s) { return s.x_size(); }
+int64_t WeightSizeOf(const ConvolutionShape& s) { return s.filter_size(); }
+int64_t WeightSizeOf(const ProductShape& s) { return s.y_size(); }
+int64_t ChannelsOf(const ConvolutionShape& s) { return s.filters; }
+int64_t ChannelsOf(const ProductShape& s) { return s.columns; }
+int64_t OutSizeOf(const ConvolutionShape& s) { return s.output_size(); }
+int64_t OutSizeOf(const ProductShape& s) { return s.out_size(); }
+
+absl::Status Completed(ConvolutionShape* shape) { return CompleteShape(shape); }
+absl::Status Completed(ProductShape* shape) { return CheckShape(*shape); }
+
+template <typename Shape>
+void ExpectWideSums(Shape shape, Codes codes) {
+  ASSERT_TRUE(Completed(&shape).ok());
+  const std::vector<int16_t> inputs = WideCodes(InputSizeOf(shape), codes, 1);
+  const std::vector<int16_t> weights = WideCodes(WeightSizeOf(shape), codes, 2);
+  const std::vector<float> scales = ScalesOf(ChannelsOf(shape));
+  std::vector<int64_t> sums(OutSizeOf(shape));
+  ForEachWideTerm(shape, [&](int64_t out, int64_t i, int64_t w) {
+    sums[out] += int64_t{inputs[i]} * weights[w];
+  });
+  const auto kernel = WideSums::Plan(shape, {{EpilogueStage::Kind::kAdd, 3}});
+  ASSERT_TRUE(kernel.ok()) << kernel.status();
+  const std::vector<uint8_t> packed = Packed<int16_t>(**kernel, weights);
+  std::vector<float> out(sums.size());
+  const std::vector<absl::Span<const float>> no_operand(1);
+  (*kernel)->Run({inputs, packed, scales, no_operand}, absl::MakeSpan(out));
+  for (size_t i = 0; i < out.size(); ++i) {
+    ASSERT_EQ(out[i], static_cast<float>(sums[i]) * scales[i % scales.size()] + 3) << i;
+  }
+}
+
+TEST(WideSumsTest, AreThoseOf64Bits) {
+  for (const WideCase& c : WideCases()) {
+    SCOPED_TRACE(c.name);
+    for (const Codes codes : {Codes::kMixed, Codes::kLargest}) {
+      std::visit([codes](const auto& shape) { ExpectWideSums(shape, codes); }, c.shape);
+    }
+  }
+}
+
+TEST(WideSumsTest, HaveNoMoreProductsThanADoubleHolds) {
+  const auto kernel = WideSums::Plan(ProductShape{1, 1, kMostWideProducts + 1, 1}, {});
+  EXPECT_EQ(kernel.status().message(),
+            "a sum has 8388609 products of wide codes; want at most 8388608");
 }
 
 }  // namespace

@@ -23,6 +23,7 @@
 #include "proto/base/status_macros.h"
 #include "proto/program/op.h"
 #include "proto/program/op_builder.h"
+#include "transpiler/lower/portable_codes.h"
 #include "transpiler/lower/rules/rule.h"
 
 namespace fixpoint {
@@ -43,10 +44,14 @@ class DequantizeRule final : public LoweringRule {
   std::vector<std::string> op_types() const override {
     std::vector<std::string> types = StepsOfPortable(QuantOp::kDequantize);
     types.emplace_back(kDequantizeBias);
+    types.emplace_back("cast");
     return types;
   }
 
   absl::StatusOr<IntegerReason> Lower(const Op& op, Lowering& lowering) const override {
+    if (op.type() == "cast") {
+      return IsCastOfCodes(op) ? IntegerReason::kAtEdge : IntegerReason::kNoRule;
+    }
     const std::optional<CodeOp> read = lowering.CodeOpOf(op);
     // The op dequantizes a parameter: its readers are computed on the codes, or stay on floats.
     if (!read || (read->scales_are_steps && read->axis)) return IntegerReason::kAtEdge;
@@ -55,8 +60,9 @@ class DequantizeRule final : public LoweringRule {
     if (x->value() == nullptr) return IntegerReason::kAttributes;
     const VarType::TensorDesc* const codes = x->variable()->tensor();
     // A variable that is kept from run to run stays as it is.
-    const bool is_integers = x->value()->op() != nullptr && !x->variable()->persistable() &&
-                             codes != nullptr && IsCodeDtype(codes->data_type());
+    const bool is_integers =
+        x->value()->op() != nullptr && !x->variable()->persistable() && codes != nullptr &&
+        (IsCodeDtype(codes->data_type()) || IsWideCodeDtype(codes->data_type()));
     if (!is_integers) return IntegerReason::kAtEdge;
     if (!lowering.DequantizesTensor(op)) return IntegerReason::kAttributes;
     ASSIGN_OR_RETURN(const Tensor* range, lowering.FindParameter(*read->scale));

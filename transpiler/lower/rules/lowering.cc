@@ -22,6 +22,7 @@
 #include "proto/program/program.h"
 #include "transpiler/freeze/linear_ops.h"
 #include "transpiler/lower/lower_context.h"
+#include "transpiler/lower/portable_codes.h"
 
 namespace fixpoint {
 namespace {
@@ -84,6 +85,11 @@ Lowering::Lowering(Program* program, LowerContext* context, absl::string_view pa
 }
 
 std::optional<ActivationCodes> Lowering::FindCodes(const Argument& input) const {
+  std::optional<ActivationCodes> found = FindOperandCodes(input);
+  return found && !found->is_wide ? found : std::nullopt;
+}
+
+std::optional<ActivationCodes> Lowering::FindOperandCodes(const Argument& input) const {
   const Value* value = input.value();
   if (value == nullptr || value->op() == nullptr) return std::nullopt;
   const Op& op = *value->op();
@@ -98,6 +104,9 @@ std::optional<ActivationCodes> Lowering::FindCodes(const Argument& input) const 
   }
   const VarType::TensorDesc* tensor = found.codes->variable()->tensor();
   found.is_unsigned = tensor != nullptr && IsUnsignedDtype(tensor->data_type());
+  found.is_wide = tensor != nullptr && IsWideCodeDtype(tensor->data_type());
+  // A run does not hand wide codes on to a block.
+  if (found.is_wide && &op.block() != &input.op().block()) return std::nullopt;
   return found;
 }
 
@@ -119,7 +128,8 @@ std::optional<CodeOp> Lowering::CodeOpOf(const Op& op) const {
 bool Lowering::DequantizesTensor(const Op& op) const {
   const std::optional<CodeOp> read = CodeOpOf(op);
   return read && read->kind == QuantOp::kDequantize && IsStepOfPortable(op) && !read->axis &&
-         CodesHeldOf(*read, /*is_never_negative=*/true);
+         (CodesHeldOf(*read, /*is_never_negative=*/true) ||
+          WideCodesOf(*read, /*is_never_negative=*/false));
 }
 
 bool Lowering::IsUnwritten(const Variable& variable) {
@@ -166,7 +176,7 @@ absl::StatusOr<std::optional<ParameterCodes>> Lowering::FindParameterCodes(const
   const int64_t axis = read->axis.value_or(-1);
   *reason = IntegerReason::kNotQuantized;
   ParameterCodes found;
-  found.codes = read->input;
+  found.codes = &HolderOfCodes(*read->input);
   found.scale = read->scale;
   ASSIGN_OR_RETURN(found.tensor, FindParameter(*found.codes));
   ASSIGN_OR_RETURN(const Tensor* ranges, FindParameter(*read->scale));
@@ -178,11 +188,15 @@ absl::StatusOr<std::optional<ParameterCodes>> Lowering::FindParameterCodes(const
         VarType::Type_Name(found.tensor->dtype()), "; want what the program declares, ",
         VarType::Type_Name(declared->data_type())));
   }
-  const bool are_held = CodesHeldOf(*read, /*is_never_negative=*/false).has_value();
-  if (!are_held) *reason = IntegerReason::kTooManyBits;
-  if (!are_held || found.tensor == nullptr ||
-      found.tensor->dtype() != CodeDtype(/*is_unsigned=*/false) || ranges == nullptr ||
-      ranges->dtype() != VarType::FP32) {
+  if (found.tensor == nullptr || ranges == nullptr || ranges->dtype() != VarType::FP32) {
+    return std::nullopt;
+  }
+  // A run does not hand wide codes on to a block.
+  found.is_wide = IsWideCodeDtype(found.tensor->dtype()) && &op->block() == &input.op().block();
+  const bool are_held = CodesHeldOf(*read, /*is_never_negative=*/false) &&
+                        found.tensor->dtype() == CodeDtype(/*is_unsigned=*/false);
+  if (!are_held && !found.is_wide) {
+    *reason = IntegerReason::kTooManyBits;
     return std::nullopt;
   }
   RETURN_IF_ERROR(CheckRanges(*op, ranges->data<float>()));

@@ -59,19 +59,27 @@ struct ActivationCodes {
   int32_t largest_code = 0;
   std::optional<int32_t> zero_point;  // of affine codes
   bool is_unsigned = false;
+  bool is_wide = false;
 
+  // REQUIRES: !is_wide.
   CodeType type() const {
     return {CodeDtype(is_unsigned), range, largest_code, zero_point.value_or(0)};
   }
   float step() const { return StepOf(range, largest_code); }
-  OperandCodes form() const { return {is_unsigned, zero_point.has_value(), std::nullopt, false}; }
+  OperandCodes form() const {
+    OperandCodes form;
+    form.is_unsigned = is_unsigned;
+    form.has_zero_point = zero_point.has_value();
+    form.is_wide = is_wide;
+    return form;
+  }
   // Says it to an op that adds these codes up.
   void AddZeroPoint(OpBuilder& product) const {
     if (zero_point) product.IntAttr("input_zero_point", *zero_point);
   }
 };
 
-// Codes of a parameter, INT8.
+// Codes of a parameter, INT8 or INT16.
 struct ParameterCodes {
   const Argument* codes = nullptr;
   const Tensor* tensor = nullptr;
@@ -79,6 +87,7 @@ struct ParameterCodes {
   std::vector<float> ranges;  // one, or one for each channel
   int channel_axis = -1;      // of the codes; -1: one range
   int32_t largest_code = 0;
+  bool is_wide = false;
 
   float step(int64_t channel) const {
     return StepOf(ranges[ranges.size() == 1 ? 0 : channel], largest_code);
@@ -116,8 +125,10 @@ class Lowering {
   // Whether an op dequantizes all codes of a tensor with one range, or one step and zero point, as
   // integer_dequantize does.
   bool DequantizesTensor(const Op& op) const;
-  // The codes that an input's floats stand for; nothing where they stand for none.
+  // The codes of 8 bits that an input's floats stand for; nothing where they stand for none.
   std::optional<ActivationCodes> FindCodes(const Argument& input) const;
+  // The same for an operand of a product, whose codes may be wide.
+  std::optional<ActivationCodes> FindOperandCodes(const Argument& input) const;
   // The same for a parameter. `reason` says why there are none. Errors: the range is not in the
   // parameters; those of CheckRanges; codes of another type than the program declares, or ranges
   // that are not one for each channel.

@@ -132,7 +132,7 @@ class ProductRule final : public LoweringRule {
     if (input == nullptr || weight_input == nullptr || op.outputs().size() != 1) {
       return IntegerReason::kAttributes;
     }
-    const std::optional<ActivationCodes> activation = lowering.FindCodes(*input);
+    const std::optional<ActivationCodes> activation = lowering.FindOperandCodes(*input);
     if (!activation) return IntegerReason::kNotQuantized;
     ASSIGN_OR_RETURN(const WeightOrReason found, FindWeightOperand(*weight_input, lowering));
     if (const auto* const reason = std::get_if<IntegerReason>(&found)) return *reason;

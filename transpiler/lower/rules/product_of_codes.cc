@@ -28,6 +28,7 @@ WeightOperand OperandOf(const ParameterCodes& parameter) {
   WeightOperand weight;
   weight.codes = parameter.codes;
   weight.is_parameter = true;
+  weight.form.codes.is_wide = parameter.is_wide;
   if (parameter.channel_axis >= 0) weight.form.codes.channel_axis = parameter.channel_axis;
   weight.form.dims = DimsOf(*parameter.tensor);
   for (size_t c = 0; c < parameter.ranges.size(); ++c) weight.steps.push_back(parameter.step(c));
@@ -93,7 +94,7 @@ absl::StatusOr<WeightOrReason> FindWeightOperand(const Argument& input, Lowering
   ASSIGN_OR_RETURN(const std::optional<ParameterCodes> parameter,
                    lowering.FindParameterCodes(input, &reason));
   if (parameter) return OperandOf(*parameter);
-  if (const auto codes = lowering.FindCodes(input); codes) return OperandOf(*codes, input);
+  if (const auto codes = lowering.FindOperandCodes(input); codes) return OperandOf(*codes, input);
   return reason;
 }
 

@@ -123,11 +123,13 @@ absl::StatusOr<std::optional<Quantization>> QuantizationByRange(const Op& op, co
     }
   }
   *reason = IntegerReason::kTooManyBits;
-  const std::optional<CodeRange> held = CodesHeldOf(read, lowering.IsNeverNegative(*read.input));
+  const bool is_never_negative = lowering.IsNeverNegative(*read.input);
+  std::optional<CodeRange> held = CodesHeldOf(read, is_never_negative);
+  if (!held) held = WideCodesOf(read, is_never_negative);
   if (!held) return std::nullopt;
   const CodeRange& codes = *held;
   Quantization found;
-  found.type.dtype = CodeDtype(codes.is_unsigned);
+  found.type.dtype = CodeDtype(codes);
   found.type.range = *range;
   found.type.largest_code = codes.largest;
   found.multiplier = MultiplierOfCodes(*range, codes.largest, codes.rounding);
@@ -293,6 +295,11 @@ class QuantizeRule final : public LoweringRule {
       lowering.CountRoundingAwayFromZero();
     }
     lowering.SetElementType(codes, quantization->type.dtype);
+    // Only products read wide codes, and none stores them.
+    if (IsWideCodeDtype(quantization->type.dtype)) {
+      lowering.Replace(op, EdgeTo(codes.name(), *x, *quantization));
+      return IntegerReason::kAtEdge;
+    }
     if (IsOpen(*x, lowering)) {
       RETURN_IF_ERROR(StoreAsCodes(*x, *quantization, codes.name(), lowering));
       lowering.rewriter().Remove(op);

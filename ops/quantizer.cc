@@ -68,12 +68,18 @@ absl::Status CheckParameter(const Quantizer& quantizer, const std::string& name,
   return absl::OkStatus();
 }
 
+// The attribute bit_length of a recipe's op, if it has one.
+std::optional<int64_t> BitLengthOfOp(const Quantizer& quantizer, const QuantizerRecipe& recipe,
+                                     const QuantSpec& spec) {
+  OpBuilder op(recipe.quantize_op);
+  quantizer.AddQuantizeAttrs(spec, Era::kPaddle2, op);
+  return IntAttr(op.op(), "bit_length");
+}
+
 // The codes that are stored may have more bits than the spec's.
 absl::Status CheckBitsOfOps(const Quantizer& quantizer, const QuantSpec& spec) {
   for (const QuantizerRecipe& recipe : quantizer.recipes()) {
-    OpBuilder op(recipe.quantize_op);
-    quantizer.AddQuantizeAttrs(spec, Era::kPaddle2, op);
-    const std::optional<int64_t> bits = IntAttr(op.op(), "bit_length");
+    const std::optional<int64_t> bits = BitLengthOfOp(quantizer, recipe, spec);
     if (!bits.has_value() || AreBits(*bits)) continue;
     return Wrong(quantizer, "of ", spec.bits(), " bits it stores codes of ", *bits,
                  "; these go from ", kLeastBits, " to ", kMostBits);
@@ -111,6 +117,18 @@ absl::Status CheckSpec(const Quantizer& quantizer, const QuantSpec& spec) {
     if (absl::Status status = CheckParameter(quantizer, name, value); !status.ok()) return status;
   }
   return CheckBitsOfOps(quantizer, spec);
+}
+
+QuantSpec StoredSpec(const Quantizer& quantizer, QuantSpec spec) {
+  if (spec.scheme() != QuantSpec::SYMMETRIC) return spec;
+  for (const QuantizerRecipe& recipe : quantizer.recipes()) {
+    if (recipe.form != spec.form()) continue;
+    const std::optional<int64_t> length = BitLengthOfOp(quantizer, recipe, spec);
+    if (length.has_value())
+      spec.set_bits(spec.bits() + static_cast<int>(*length) - BitLength(spec));
+    break;
+  }
+  return spec;
 }
 
 const QuantizerRecipe* FindRecipe(const Quantizer& quantizer, const QuantSpec& spec, Era era) {

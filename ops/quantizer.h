@@ -188,6 +188,10 @@ double Parameter(const Quantizer& quantizer, const QuantSpec& spec, absl::string
 // and what would be right.
 absl::Status CheckSpec(const Quantizer& quantizer, const QuantSpec& spec);
 
+// The spec with the bits of the codes that the ops store, which may be more than those it asks for
+// (dorefa: one more). REQUIRES: CheckSpec is ok.
+QuantSpec StoredSpec(const Quantizer& quantizer, QuantSpec spec);
+
 // The recipe of a spec's form in an era; null if there is none.
 const QuantizerRecipe* FindRecipe(const Quantizer& quantizer, const QuantSpec& spec, Era era);
 // The observer that a target inserts into a program; null if there is none. The ops of the older

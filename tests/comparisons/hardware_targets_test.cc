@@ -124,7 +124,10 @@ INSTANTIATE_TEST_SUITE_P(
                          "activations { quantizer: 'window_mean_abs_max' bits: 4 } "
                          "weights { bits: 4 }"},
                     Case{"Dsp", "dsp_int16", "lenet5", ""}, Case{"Cpu", "cpu_int8", "lenet5", ""},
-                    Case{"Npu", "npu_int4", "lenet5", ""}),
+                    Case{"Npu", "npu_int4", "lenet5", ""},
+                    // Codes of more bits than those of the spec, and a bias in their steps.
+                    Case{"NpuOfGroups", "npu_int4", "lenet5",
+                         "weights { quantizer: 'channel_wise_grouped' form: FUSED }"}),
     [](const auto& info) { return std::string(info.param.name); });
 
 // Where all scales are powers of two and codes are rounded half to even, a sum is shifted.

@@ -10,8 +10,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "benchmarks/networks.h"
+#include "ops/quantizer_table.h"
 #include "runtime/tensor.h"
 #include "tests/comparisons/network_forms.h"
+#include "transpiler/plan/target.h"
+#include "transpiler/train/quantize_transpiler.h"
 
 namespace fixpoint {
 namespace {
@@ -130,7 +133,12 @@ class WideCodes : public testing::TestWithParam<Widths> {};
 TEST_P(WideCodes, AreMultipliedAsTrainingSaw) {
   Network network = BuildNetwork("lenet5", /*batch=*/4);
   const Tensor images = RandomImages(network.image_dims, 100);
-  const auto forms = TrainForms(std::move(network), GetParam().config);
+  TranspileOptions options;
+  options.target = *LoadTarget("onednn_int8", QuantizerTable());
+  options.target->mutable_activations()->set_signedness(QuantSpec::SIGNED);
+  options.target->mutable_activation_abilities()->set_max_bits(16);
+  options.target->mutable_weight_abilities()->set_max_bits(16);
+  const auto forms = TrainForms(std::move(network), GetParam().config, std::move(options));
   ASSERT_TRUE(forms.ok()) << forms.status();
   EXPECT_THAT(NotOnIntegers((*forms)->lowered, {"conv2d", "mul"}), IsEmpty());
   const auto compared = CompareForms(**forms, images);

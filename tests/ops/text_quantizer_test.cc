@@ -185,7 +185,7 @@ TEST(TextQuantizer, WhatIsWrongIsReportedWithItsLine) {
       {"forward:\n  join_groups(X=x) -> (Out=g)\n" + forward.substr(9),
        "q.txt:3: join_groups reads \"x\", which has no groups"},
       {groups + "  split_groups(X=g) -> (Out=h)\n" + forward.substr(9),
-       "q.txt:5: split_groups reads \"g\", which has not one number for each element"},
+       "q.txt:6: split_groups reads \"g\", which has not one number for each element"},
       {states + forward + "  fake_quantize_dequantize_at_range(X=x, InScale=r) -> (Out=b)\n",
        "q.txt:6: another op that quantizes; the first is on line 5"},
       {states + "forward:\n  rulu(X=r) -> (Out=a)\n" + forward.substr(9),

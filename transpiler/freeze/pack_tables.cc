@@ -121,13 +121,13 @@ class TablePacker {
     desc.clear_persistable();
     auto* const tensor = desc.mutable_type()->mutable_lod_tensor()->mutable_tensor();
     if (tensor->dims_size() > 0) tensor->add_dims(1);
+    ASSIGN_OR_RETURN(const Variable* column, rewriter_.AddVariable(op.block(), desc));
     rewriter_.InsertBefore(op, InPlaceOf(op, pass_,
                                          OpBuilder("unsqueeze")
                                              .Input("X", ids.name())
-                                             .Output("Out", desc.name())
+                                             .Output("Out", column->name())
                                              .IntsAttr("axes", {-1})
                                              .Build()));
-    ASSIGN_OR_RETURN(const Variable* column, rewriter_.AddVariable(op.block(), desc));
     return std::string(column->name());
   }
 

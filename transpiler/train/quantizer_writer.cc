@@ -90,11 +90,15 @@ absl::Status QuantizerWriter::WriteBias(const Site& site, const SiteFacts& facts
       .Input("InputScale", scales_.at(operands.activation))
       .Input("WeightScale", scales_.at(operands.weight))
       .Output("Out", numbers)
-      .IntAttr("input_largest_code", CodesOfScale(operands.activation->spec))
-      .IntAttr("weight_largest_code", CodesOfScale(operands.weight->spec));
+      .IntAttr("input_largest_code", CodesOfScale(StoredSpecOf(*operands.activation)))
+      .IntAttr("weight_largest_code", CodesOfScale(StoredSpecOf(*operands.weight)));
   Insert(writing, quantize);
   ASSIGN_OR_RETURN(const std::string scheduled, Schedule(writing, numbers));
   return Rewire(writing, scheduled);
+}
+
+QuantSpec QuantizerWriter::StoredSpecOf(const Site& site) const {
+  return StoredSpec(*context_.quantizers.Find(site.spec.quantizer()), site.spec);
 }
 
 QuantizerWriter::Place QuantizerWriter::PlaceOf(const Site& site) const {

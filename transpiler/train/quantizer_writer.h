@@ -58,6 +58,7 @@ class QuantizerWriter {
   absl::StatusOr<std::string> Observe(const Site& site, const Place& place);
   // REQUIRES: the plan is validated.
   Writing Begin(const Site& site, const Place& place, bool observer = false) const;
+  QuantSpec StoredSpecOf(const Site& site) const;
   Place PlaceOf(const Site& site) const;
   // Inserts the quantizer's ops that reduce the site's value to one number; returns that number's
   // variable or, for most quantizers, the value's own.

@@ -44,6 +44,20 @@ OpSchema::InferFunction InferGated(int gates, std::vector<const char*> outputs) 
   };
 }
 
+absl::Status InferGruUnit(InferContext& op) {
+  const TensorInfo input = op.Input("Input");
+  const TensorInfo hidden = op.Input("HiddenPrev");
+  if (input.rank() == 2 && hidden.rank() == 2 && input.dims[1] >= 0 &&
+      (input.dims[1] % 3 != 0 || !MayBeEqual(input.dims[1] / 3, hidden.dims[1]))) {
+    return absl::InvalidArgumentError(absl::StrCat("Input is ", DimsText(input.dims),
+                                                   " and HiddenPrev ", DimsText(hidden.dims),
+                                                   "; want [N,3*D] and [N,D]"));
+  }
+  op.SetOutputLike("Gate", input);
+  for (const char* slot : {"ResetHiddenPrev", "Hidden"}) op.SetOutputLike(slot, hidden);
+  return absl::OkStatus();
+}
+
 // Only MAX's gradient op has the slot.
 void DropMaxIndexUnlessMax(const OpDesc& forward, Era era, std::vector<OpDesc>* gradients) {
   const std::optional<OpAttributes> pool = OpAttributes::Of(forward, era);
@@ -112,6 +126,20 @@ std::vector<OpSchema> SequenceOps() {
       .Attr("origin_mode", Bool(false))
       .Hints("is_test@2")
       .Infer(InferGated(3, {"Hidden", "BatchHidden", "BatchResetHiddenPrev"}))
+      .QuantizableOutputs({"Hidden"})
+      .GradientNotKnown();
+  ops.Define("lstm_unit(X, C_prev) -> (C, H)")
+      .Doc("One step of an LSTM; X [N,4D] holds the sums of its gates, in the order i, f, o, g.")
+      .Attr("forget_bias", Float(0))
+      .Infer(SameAs("C_prev", {"C", "H"}))
+      .QuantizableOutputs({"C", "H"})
+      .GradientNotKnown();
+  ops.Define("gru_unit(Input, HiddenPrev, Weight, Bias?) -> (Gate, ResetHiddenPrev, Hidden)")
+      .Doc("One step of a GRU; Input [N,3D] holds the gates' projections, Weight is [D,3D].")
+      .Attr("activation", Int(2))
+      .Attr("gate_activation", Int(1))
+      .Attr("origin_mode", Bool(false))
+      .Infer(InferGruUnit)
       .QuantizableOutputs({"Hidden"})
       .GradientNotKnown();
   ops.Define(

@@ -42,6 +42,10 @@ ComponentsOrReason SoftmaxComponents(const Op& op, const OpAttributes& attribute
 ComponentsOrReason LayerNormComponents(const Op& op, const OpAttributes& attributes);
 ComponentsOrReason GroupNormComponents(const Op& op, const OpAttributes& attributes);
 ComponentsOrReason RnnComponents(const Op& op, const OpAttributes& attributes);
+ComponentsOrReason LstmUnitComponents(const Op& op, const OpAttributes& attributes);
+ComponentsOrReason GruUnitComponents(const Op& op, const OpAttributes& attributes);
+// Of layers over sequences with offsets: why they have none.
+ComponentsOrReason OverOffsetsComponents(const Op& op, const OpAttributes& attributes);
 
 }  // namespace fixpoint
 

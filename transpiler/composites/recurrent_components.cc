@@ -12,6 +12,7 @@
 #include "proto/program/program.h"
 #include "transpiler/composites/component_text.h"
 #include "transpiler/composites/components.h"
+#include "transpiler/composites/recurrent_states.h"
 
 namespace fixpoint {
 namespace {
@@ -25,9 +26,11 @@ class Unrolling {
       : mode_(attributes.String("mode")),
         layers_(attributes.Int("num_layers")),
         directions_(attributes.Bool("is_bidirec") ? 2 : 1),
+        hidden_size_(attributes.Int("hidden_size")),
         steps_(steps) {}
 
   int64_t states() const { return mode_ == "LSTM" ? 2 : 1; }
+  int64_t gates() const { return mode_ == "LSTM" ? 4 : mode_ == "GRU" ? 3 : 1; }
   int64_t weights() const { return 4 * layers_ * directions_; }
 
   std::string Text() {
@@ -80,7 +83,10 @@ class Unrolling {
         named("input_product"));
     Add("elementwise_add(X=$0, Y=weight_$1) -> (Out=$2) {axis=-1}", named("input_product"), bias,
         named("input_part"));
-    Add("unstack(X=$0) -> (Y=[$1]) {axis=0, num=$2}", named("input_part"),
+    // Rows of all steps, because unstack has no gradient op.
+    Add("reshape2(X=$0) -> (Out=$1, XShape=$2) {shape=[-1, $3]}", named("input_part"),
+        named("input_rows"), named("input_part_shape"), gates() * hidden_size_);
+    Add("split(X=$0) -> (Out=[$1]) {axis=0, num=$2}", named("input_rows"),
         OfSteps(named("input_part")), steps_);
     std::vector<std::string> state;
     for (int64_t s = 0; s < states(); ++s) {
@@ -111,22 +117,17 @@ class Unrolling {
   }
 
   void AddLstmStep(const std::string& step, std::vector<std::string>* state) {
+    const std::string hidden = absl::StrCat("hidden", step);
+    const std::string cell = absl::StrCat("cell", step);
     Add("elementwise_add(X=input_part$0, Y=state_part$0) -> (Out=gates$0) {axis=-1}", step);
     Add("split(X=gates$0) -> (Out=[i$0, f$0, g$0, o$0]) {axis=1, num=4}", step);
-    Add("sigmoid(X=i$0) -> (Out=input_gate$0)", step);
-    Add("sigmoid(X=f$0) -> (Out=forget_gate$0)", step);
-    Add("tanh(X=g$0) -> (Out=candidate$0)", step);
-    Add("sigmoid(X=o$0) -> (Out=output_gate$0)", step);
-    Add("elementwise_mul(X=forget_gate$0, Y=$1) -> (Out=kept$0) {axis=-1}", step, (*state)[1]);
-    Add("elementwise_mul(X=input_gate$0, Y=candidate$0) -> (Out=added$0) {axis=-1}", step);
-    Add("elementwise_add(X=kept$0, Y=added$0) -> (Out=cell$0) {axis=-1}", step);
-    Add("tanh(X=cell$0) -> (Out=cell_tanh$0)", step);
-    Add("elementwise_mul(X=output_gate$0, Y=cell_tanh$0) -> (Out=hidden$0) {axis=-1}", step);
-    *state = {absl::StrCat("hidden", step), absl::StrCat("cell", step)};
+    absl::StrAppend(&text_, LstmStateText(step, (*state)[1], cell, hidden));
+    *state = {hidden, cell};
   }
 
   // The bias of the candidate's state part stands inside the reset.
   void AddGruStep(const std::string& step, std::vector<std::string>* state) {
+    const std::string hidden = absl::StrCat("hidden", step);
     Add("split(X=input_part$0) -> (Out=[input_r$0, input_z$0, input_n$0]) {axis=1, num=3}", step);
     Add("split(X=state_part$0) -> (Out=[state_r$0, state_z$0, state_n$0]) {axis=1, num=3}", step);
     Add("elementwise_add(X=input_r$0, Y=state_r$0) -> (Out=r$0) {axis=-1}", step);
@@ -136,15 +137,14 @@ class Unrolling {
     Add("elementwise_mul(X=reset_gate$0, Y=state_n$0) -> (Out=reset$0) {axis=-1}", step);
     Add("elementwise_add(X=input_n$0, Y=reset$0) -> (Out=n$0) {axis=-1}", step);
     Add("tanh(X=n$0) -> (Out=candidate$0)", step);
-    Add("elementwise_sub(X=$1, Y=candidate$0) -> (Out=difference$0) {axis=-1}", step, (*state)[0]);
-    Add("elementwise_mul(X=update_gate$0, Y=difference$0) -> (Out=kept$0) {axis=-1}", step);
-    Add("elementwise_add(X=kept$0, Y=candidate$0) -> (Out=hidden$0) {axis=-1}", step);
-    (*state)[0] = absl::StrCat("hidden", step);
+    absl::StrAppend(&text_, GruStateText(step, (*state)[0], hidden, GruUpdate::kKeeps));
+    (*state)[0] = hidden;
   }
 
   const std::string mode_;
   const int64_t layers_;
   const int64_t directions_;
+  const int64_t hidden_size_;
   const int64_t steps_;
   std::vector<std::string> last_[2];  // the last states, by state
   std::string text_;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <string>
 #include <utility>
 #include <vector>
@@ -67,19 +68,35 @@ Tensor Numbers(std::vector<int64_t> dims, int seed, float scale = 1) {
   return tensor;
 }
 
-// The fetch of a program whose other variables are numbers.
-std::vector<float> Fetched(
-    const Program& program, const std::string& fetch,
-    const std::vector<std::pair<std::string, std::vector<int64_t>>>& values) {
+struct NamedTensor {
+  std::string name;
+  const Tensor* tensor;
+};
+
+// The fetch of a program in which these variables have values.
+std::vector<float> Fetched(const Program& program, const std::string& fetch,
+                           const std::vector<NamedTensor>& values) {
   Scope scope;
-  int seed = 1;
-  for (const auto& [name, dims] : values) scope.Set(name, Numbers(dims, seed++));
+  for (const NamedTensor& value : values) scope.Set(value.name, *value.tensor->Clone());
   auto interpreter = reference::Interpreter::Create(program, &scope);
   CHECK(interpreter.ok()) << interpreter.status();
   const auto fetched = interpreter->Run({}, {fetch}, 0);
   CHECK(fetched.ok()) << fetched.status();
   const auto data = (*fetched)[0].data<float>();
   return {data.begin(), data.end()};
+}
+
+// The same for numbers of these dims, each from a seed of its own.
+std::vector<float> Fetched(
+    const Program& program, const std::string& fetch,
+    const std::vector<std::pair<std::string, std::vector<int64_t>>>& values) {
+  std::deque<Tensor> tensors;
+  std::vector<NamedTensor> named;
+  for (const auto& [name, dims] : values) {
+    tensors.push_back(Numbers(dims, static_cast<int>(tensors.size()) + 1));
+    named.push_back({name, &tensors.back()});
+  }
+  return Fetched(program, fetch, named);
 }
 
 void ExpectNear(const std::vector<float>& a, const std::vector<float>& b) {
@@ -328,6 +345,133 @@ block 0 {
                      {"b", {2}}})
                 .size(),
             8);
+  ASSERT_TRUE(RunPasses(&program, "raise_composites").ok());
+  EXPECT_EQ(Bytes(program), original);
+}
+
+// A step of an LSTM for X [2,8], blocks i, f, o and g, with a state of 2 numbers.
+TEST(Composites, AnLstmUnitIsItsFormula) {
+  for (const double forget_bias : {0.0, 0.5}) {
+    Program program =
+        ParsedProgram(absl::StrCat(R"(program version=1008005
+block 0 {
+  var x f32[2,8]
+  var before f32[2,2]
+  var c f32[2,2]
+  var h f32[2,2]
+  lstm_unit(C_prev=before, X=x) -> (C=c, H=h) {forget_bias=)",
+                                   forget_bias, forget_bias == 0 ? ".0}\n}\n" : "}\n}\n"));
+    const std::string original = Bytes(program);
+    program = Expanded(program);
+    const Tensor x = Numbers({2, 8}, 1, 3);
+    const Tensor before = Numbers({2, 2}, 2);
+    std::vector<float> cell;
+    std::vector<float> hidden;
+    for (int k = 0; k < 4; ++k) {
+      const auto sum = [&](int block) { return x.data<float>()[k / 2 * 8 + block * 2 + k % 2]; };
+      const double c = Sigmoid(sum(1) + forget_bias) * before.data<float>()[k] +
+                       Sigmoid(sum(0)) * std::tanh(sum(3));
+      cell.push_back(static_cast<float>(c));
+      hidden.push_back(static_cast<float>(Sigmoid(sum(2)) * std::tanh(c)));
+    }
+    const std::vector<NamedTensor> values = {{"x", &x}, {"before", &before}};
+    ExpectNear(Fetched(program, "c", values), cell);
+    ExpectNear(Fetched(program, "h", values), hidden);
+    ASSERT_TRUE(RunPasses(&program, "raise_composites").ok());
+    EXPECT_EQ(Bytes(program), original);
+  }
+}
+
+// A step of a GRU for Input [2,6], blocks u, r and c, with a state of 2 numbers. Weight is [2,4]
+// for u and r, and then [2,2] for c.
+TEST(Composites, AGruUnitIsItsFormula) {
+  for (const bool keeps : {false, true}) {
+    for (const bool has_bias : {false, true}) {
+      SCOPED_TRACE(absl::StrCat(keeps ? "origin_mode" : "", has_bias ? ", bias" : ""));
+      Program program = ParsedProgram(
+          absl::StrCat(R"(program version=1008005
+block 0 {
+  var x f32[2,6]
+  var before f32[2,2]
+  var w f32[2,6] persistable
+  var b f32[1,6] persistable
+  var gate f32[2,6]
+  var reset f32[2,2]
+  var h f32[2,2]
+  gru_unit()",
+                       has_bias ? "Bias=b, " : "",
+                       "HiddenPrev=before, Input=x, Weight=w) -> (Gate=gate, Hidden=h, "
+                       "ResetHiddenPrev=reset) {activation=3, origin_mode=",
+                       keeps ? "true}\n}\n" : "false}\n}\n"));
+      const std::string original = Bytes(program);
+      program = Expanded(program);
+      const Tensor x = Numbers({2, 6}, 1);
+      const Tensor before = Numbers({2, 2}, 2);
+      const Tensor w = Numbers({2, 6}, 3);
+      const Tensor b = Numbers({1, 6}, 4);
+      std::vector<float> wanted;
+      for (int n = 0; n < 2; ++n) {
+        const float* const h = before.data<float>().data() + n * 2;
+        const auto input = [&](int k) {
+          return x.data<float>()[n * 6 + k] + (has_bias ? b.data<float>()[k] : 0);
+        };
+        const auto gate = [&](int k) {
+          return Sigmoid(input(k) + h[0] * w.data<float>()[k] + h[1] * w.data<float>()[4 + k]);
+        };
+        for (int j = 0; j < 2; ++j) {
+          const double sum = input(4 + j) + gate(2) * h[0] * w.data<float>()[8 + j] +
+                             gate(3) * h[1] * w.data<float>()[10 + j];
+          const double candidate = std::max(0.0, sum);
+          const double update = keeps ? 1 - gate(j) : gate(j);
+          wanted.push_back(static_cast<float>((1 - update) * h[j] + update * candidate));
+        }
+      }
+      ExpectNear(Fetched(program, "h", {{"x", &x}, {"before", &before}, {"w", &w}, {"b", &b}}),
+                 wanted);
+      ASSERT_TRUE(RunPasses(&program, "raise_composites").ok());
+      EXPECT_EQ(Bytes(program), original);
+    }
+  }
+}
+
+// A loop over steps whose number a run knows.
+TEST(Composites, AUnitInALoopIsExpandedThere) {
+  Program program = ParsedProgram(R"(program version=1008005
+block 0 {
+  var x f32[2,8]
+  var c f32[2,2]
+  var h f32[2,2]
+  var step i64[1]
+  var steps i64[1]
+  var goes_on bool[1]
+  var scopes step_scopes
+  fill_constant() -> (Out=step) {shape=[1], dtype=3, value=0.0}
+  fill_constant() -> (Out=steps) {shape=[1], dtype=3, value=3.0}
+  less_than(X=step, Y=steps) -> (Out=goes_on)
+  while(Condition=goes_on, X=[x, c, step, steps]) -> (Out=[c, h, step, goes_on], StepScopes=scopes) {sub_block=block(1)}
+}
+block 1 parent=0 {
+  var n f32[2,2]
+  lstm_unit(C_prev=c, X=x) -> (C=n, H=h)
+  assign(X=n) -> (Out=c)
+  increment(X=step) -> (Out=step) {step=1.0}
+  less_than(X=step, Y=steps) -> (Out=goes_on)
+}
+)");
+  const std::string original = Bytes(program);
+  program = Expanded(program);
+  const Tensor x = Numbers({2, 8}, 1, 3);
+  const Tensor before = Numbers({2, 2}, 2);
+  std::vector<float> hidden;
+  for (int k = 0; k < 4; ++k) {
+    const auto sum = [&](int block) { return x.data<float>()[k / 2 * 8 + block * 2 + k % 2]; };
+    double c = before.data<float>()[k];
+    for (int step = 0; step < 3; ++step) {
+      c = Sigmoid(sum(1)) * c + Sigmoid(sum(0)) * std::tanh(sum(3));
+    }
+    hidden.push_back(static_cast<float>(Sigmoid(sum(2)) * std::tanh(c)));
+  }
+  ExpectNear(Fetched(program, "h", {{"x", &x}, {"c", &before}}), hidden);
   ASSERT_TRUE(RunPasses(&program, "raise_composites").ok());
   EXPECT_EQ(Bytes(program), original);
 }

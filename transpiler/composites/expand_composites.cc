@@ -148,6 +148,18 @@ std::optional<Obstacle> WhyNotRaised(const WrittenMatch& written) {
                   "it reads a variable twice, whose gradient is a sum of two parts"};
 }
 
+// A component stays what it is, though it be a composite itself: the softmax of an attention.
+std::optional<Obstacle> WhyComponent(const Op& op, const CompositeMap& map) {
+  for (const CompositeMap::Composite& entry : map.composites()) {
+    for (const CompositeMap::Component& component : entry.components()) {
+      if (SlotThatWrites(op.desc(), component.variable()).empty()) continue;
+      return Obstacle{&op, absl::StrCat("it is the component ", component.kind(),
+                                        " of a composite that is expanded")};
+    }
+  }
+  return std::nullopt;
+}
+
 class ExpandComposites final : public Pass {
  public:
   absl::string_view name() const override { return kName; }
@@ -171,9 +183,10 @@ class ExpandComposites final : public Pass {
     options.explain = rewrite != nullptr && rewrite->explain;
     options.keep_variables = true;
     options.author = kName;
-    options.most_growth = kMostOpsAfter;  // components are no composites
+    options.most_growth = kMostOpsAfter;  // components are not expanded
     options.before_writing = [&map](const WrittenMatch& written) {
-      std::optional<Obstacle> obstacle = WhyNotRaised(written);
+      std::optional<Obstacle> obstacle = WhyComponent(*written.match.ops[0], map);
+      if (!obstacle) obstacle = WhyNotRaised(written);
       if (!obstacle) AddEntry(written, &map);
       return obstacle;
     };

@@ -20,6 +20,7 @@
 #include <variant>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -148,17 +149,33 @@ std::optional<Obstacle> WhyNotRaised(const WrittenMatch& written) {
                   "it reads a variable twice, whose gradient is a sum of two parts"};
 }
 
-// A component stays what it is, though it be a composite itself: the softmax of an attention.
-std::optional<Obstacle> WhyComponent(const Op& op, const CompositeMap& map) {
-  for (const CompositeMap::Composite& entry : map.composites()) {
+// The components in a map, by their variables.
+class ComponentKinds {
+ public:
+  explicit ComponentKinds(const CompositeMap& map) {
+    for (const CompositeMap::Composite& entry : map.composites()) Add(entry);
+  }
+
+  void Add(const CompositeMap::Composite& entry) {
     for (const CompositeMap::Component& component : entry.components()) {
-      if (SlotThatWrites(op.desc(), component.variable()).empty()) continue;
-      return Obstacle{&op, absl::StrCat("it is the component ", component.kind(),
-                                        " of a composite that is expanded")};
+      kinds_[component.variable()] = component.kind();
     }
   }
-  return std::nullopt;
-}
+
+  // A component stays what it is, though it be a composite itself: the softmax of an attention.
+  std::optional<Obstacle> WhyKept(const Op& op) const {
+    for (const Argument* output : op.outputs()) {
+      const auto found = kinds_.find(output->name());
+      if (found == kinds_.end()) continue;
+      return Obstacle{&op, absl::StrCat("it is the component ", found->second,
+                                        " of a composite that is expanded")};
+    }
+    return std::nullopt;
+  }
+
+ private:
+  absl::flat_hash_map<std::string, std::string> kinds_;
+};
 
 class ExpandComposites final : public Pass {
  public:
@@ -184,10 +201,13 @@ class ExpandComposites final : public Pass {
     options.keep_variables = true;
     options.author = kName;
     options.most_growth = kMostOpsAfter;  // components are not expanded
-    options.before_writing = [&map](const WrittenMatch& written) {
-      std::optional<Obstacle> obstacle = WhyComponent(*written.match.ops[0], map);
+    ComponentKinds kinds(map);
+    options.before_writing = [&map, &kinds](const WrittenMatch& written) {
+      std::optional<Obstacle> obstacle = kinds.WhyKept(*written.match.ops[0]);
       if (!obstacle) obstacle = WhyNotRaised(written);
-      if (!obstacle) AddEntry(written, &map);
+      if (obstacle) return obstacle;
+      AddEntry(written, &map);
+      kinds.Add(*map.composites().rbegin());
       return obstacle;
     };
     ASSIGN_OR_RETURN(RewriteReport report, ApplyPatterns(patterns.all(), options, &program));

@@ -137,9 +137,15 @@ absl::Status InferFc(InferContext& op) {
         " has columns of ", w.dims[0] - padding, "; want equal numbers"));
   }
   Dims out(parts.first.begin(), parts.first.end());
-  out.push_back(w.dims[1] < 0 ? kUnknownDim : w.dims[1] - padding);
+  const int64_t columns = w.dims[1] < 0 ? kUnknownDim : w.dims[1] - padding;
+  out.push_back(columns);
   op.SetOutput("Out", input.dtype, out);
-  return absl::OkStatus();
+  const TensorInfo bias = op.Input("Bias");
+  if (!bias.has_dims()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const int64_t biases, ElementCount(bias.dims));
+  if (MayBeEqual(biases, columns)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("Bias is ", DimsText(bias.dims), "; want ", columns, " elements"));
 }
 
 bool EndsInRelu(const OpAttributes& op) { return op.String("activation_type") == "relu"; }

@@ -300,6 +300,11 @@ constexpr InferCase kOthers[] = {
         var w f32[7,5]
         fc(Input=x, W=w) -> (Out=y))",
      "error: Input [-1, 2, 3] has rows of 6 and W [7, 5] has columns of 7; want equal numbers"},
+    {R"(var x f32[-1,2,3]
+        var w f32[6,5]
+        var b f32[1]
+        fc(Input=x, W=w, Bias=b) -> (Out=y))",
+     "error: Bias is [1]; want 5 elements"},
     {R"(var x f32[4,3]
         fake_row_wise_quantize_min_max(X=x) -> (Out=q, OutScale=s, OutZeroPoint=z) {quant_axis=1})",
      "Out=FP32[4, 3] OutScale=FP32[3] OutZeroPoint=INT32[3]"},

@@ -29,6 +29,7 @@
 #include "runtime/executor/plan.h"
 #include "runtime/kernels/activation.h"
 #include "runtime/kernels/integer_product.h"
+#include "runtime/kernels/wide_sums.h"
 #include "runtime/reference/interpreter.h"
 #include "runtime/reference/kernels.h"
 #include "runtime/scope.h"
@@ -94,10 +95,14 @@ absl::Status PlanOwnProduct(executor::OpPlanner& op) {
                    executor::FullyConnectedShape(op, "Rows", 1, "Table"));
   const executor::EpilogueInput output{"Sums", type, /*channel_axis=*/1, Layout::kRowMajor};
   const int64_t operations = 2 * shape.out_size() * shape.inner;
-  ASSIGN_OR_RETURN(const bool is_planned,
-                   executor::PlanOnIntegers(op, output, operations, [&](const auto&... coding) {
-                     return kernels::PlanIntegerProduct(shape, coding...);
-                   }));
+  ASSIGN_OR_RETURN(
+      const bool is_planned,
+      executor::PlanOnIntegers(
+          op, output, operations,
+          [&](const auto&... coding) { return kernels::PlanIntegerProduct(shape, coding...); },
+          [&](const kernels::Epilogue& epilogue) {
+            return kernels::WideSums::Plan(shape, epilogue);
+          }));
   if (is_planned) return absl::OkStatus();
   ASSIGN_OR_RETURN(const executor::Buffer x, op.ReadFloats("Rows"));
   ASSIGN_OR_RETURN(const executor::Buffer y, op.ReadFloats("Table"));

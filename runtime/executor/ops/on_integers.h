@@ -27,9 +27,8 @@ using PlanSums = std::function<absl::StatusOr<std::shared_ptr<kernels::IntegerSu
 
 // Adds the steps that compute an op with a ProductTrait, and the work of the ops after it, where
 // its sums are computed on integers, those of wide codes by the kernel of `plan_wide`; false, with
-// nothing added, where they are not. Each sum is
-// multiplied by the scale of its channel, (input range / largest code) * (weight range / largest
-// code) * factor, every operation rounded to FP32.
+// nothing added, where they are not. Each sum is multiplied by the scale of its channel, (input
+// range / largest code) * (weight range / largest code) * factor, every operation rounded to FP32.
 absl::StatusOr<bool> PlanOnIntegers(OpPlanner& op, const EpilogueInput& output, int64_t operations,
                                     const PlanSums& plan, const PlanWide& plan_wide);
 

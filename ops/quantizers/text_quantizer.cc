@@ -102,7 +102,7 @@ class TextQuantizer final : public Quantizer {
       : text_(std::move(text)),
         granularity_(granularity),
         name_(per_channel() ? absl::StrCat("channel_wise_", text_->name) : text_->name),
-        doc_(per_channel()
+        doc_(per_channel() && !text_->is_per_channel
                  ? absl::StrCat(text_->name, " with a range for each output channel of a weight.")
                  : text_->doc),
         recipes_({MakeRecipe()}) {}

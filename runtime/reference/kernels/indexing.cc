@@ -100,8 +100,9 @@ absl::Status LookupCodes(OpRun& op, bool is_v2) {
 absl::Status LookupRowsOfBytes(const Lookup& lookup, RowFormat format, OpRun& op) {
   const Array& w = op.Input("W");
   if (w.dtype != VarType::UINT8) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("W is ", TypeName(w.dtype), "; rows of ", NameOf(format), " are UINT8"));
+    return absl::InvalidArgumentError(absl::StrCat("W is ", TypeName(w.dtype), "; rows of ",
+                                                   NameOf(format), " are ",
+                                                   TypeName(VarType::UINT8)));
   }
   const auto width = static_cast<size_t>(lookup.width);
   ASSIGN_OR_RETURN(const size_t columns, MostColumns(format, width));

@@ -130,7 +130,7 @@ TEST(IndexingOps, LookUpRowsOfBytes) {
             "y f32[2,4] 0 2 28 30 0 1 14 15\n");
   EXPECT_EQ(RunOps("lookup_table_dequant(W=w, Ids=ids) -> (Out=y) {row_format=\"fused4_fp16\"}",
                    "w f32[1,6] 0 1 0 0 0 0\nids i64[1,1] 0\n"),
-            "block 0, op 0 (lookup_table_dequant): W is FP32; rows of fused4_fp16 are UINT8");
+            "block 0, op 0 (lookup_table_dequant): W is f32; rows of fused4_fp16 are u8");
 }
 
 TEST(IndexingOps, RefuseAnIndexThatIsNone) {

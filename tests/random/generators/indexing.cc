@@ -139,8 +139,8 @@ void Accuracy(CaseMaker& c) {
 
 Generators IndexingGenerators() {
   return {{"lookup_table", Lookup("lookup_table")},
-          {"lookup_table_dequant", LookupPackedRows},
-          {"lookup_table_dequant", LookupRowsOfBytes},
+          {"lookup_table_dequant",
+           [](CaseMaker& c) { c.OneIn(2) ? LookupPackedRows(c) : LookupRowsOfBytes(c); }},
           {"lookup_table_v2", Lookup("lookup_table_v2")},
           {"gather", Gather},
           {"one_hot", OneHot("one_hot")},

@@ -157,12 +157,15 @@ TEST(IntegerBias, IsAddedWhere32BitsHoldTheSumsWithIt) {
   EXPECT_EQ(WhyFloat((kLargestBiasCode - 1) / (128 * 255), kRows), "");
   EXPECT_EQ(WhyFloat((kLargestBiasCode - 1) / (128 * 255) + 1, kRows),
             "32 bits may not hold the sums with the bias");
-  EXPECT_EQ(WhyFloat(INT32_MAX / (128 * 128) + 1, ""),
-            "the product stays float: a sum of products of codes may not fit in 32 bits");
+  EXPECT_EQ(
+      WhyFloat(INT32_MAX / (128 * 128) + 1, ""),
+      "the product stays float: a sum of products of codes may not fit in 32 bits, or 53 where "
+      "codes have more than 8");
 }
 
 TEST(IntegerBias, StaysFloatWhereTheProductDoes) {
-  constexpr char kTooManyBits[] = "the product stays float: codes have more than 8 bits";
+  constexpr char kTooManyBits[] =
+      "the sums are of codes of more than 8 bits, to which floats are added";
   EXPECT_EQ(WhyFloat(3, "activations { bits: 9 }"), kTooManyBits);
   EXPECT_EQ(WhyFloat(3, "weights { bits: 9 }"), kTooManyBits);
   EXPECT_EQ(WhyFloat(3,

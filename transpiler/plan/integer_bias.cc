@@ -25,8 +25,11 @@ std::string Said(const Argument& argument) {
   return absl::StrCat(std::string(argument.slot_name()), " is ", argument.name());
 }
 
-// Why a product that is not computed on integers has no sums to add to.
+// Why a product that is not computed on integers of 8 bits has no sums to add to.
 std::string StaysFloat(IntegerReason reason) {
+  if (reason == IntegerReason::kTooManyBits) {
+    return "the sums are of codes of more than 8 bits, to which floats are added";
+  }
   return absl::StrCat("the product stays ", IntegerReasonMeaning(reason));
 }
 

@@ -9,10 +9,12 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ops/computed_once.h"
 #include "ops/gradient_matcher.h"
 #include "ops/op_form.h"
 #include "ops/op_schema.h"
 #include "proto/base/status_macros.h"
+#include "proto/program/attributes.h"
 #include "proto/program/feeds_and_fetches.h"
 #include "proto/program/program.h"
 #include "proto/program/type_names.h"
@@ -21,6 +23,7 @@
 #include "runtime/executor/observation.h"
 #include "runtime/executor/op_planner.h"
 #include "runtime/executor/op_plans.h"
+#include "runtime/executor/ops/as_reference.h"
 #include "runtime/executor/plan_builder.h"
 #include "runtime/guarded_call.h"
 
@@ -213,12 +216,19 @@ class Planner final : public BlockPlanner {
       if (is_there) RETURN_IF_ERROR(AddEntry(*value, &builder));
     }
     builder.BeginOp(&op);
-    RETURN_IF_ERROR((*FindOpPlan(op.type()))(planner));
+    RETURN_IF_ERROR(AddSteps(op, planner));
     // A variable that a block writes keeps its offsets.
     if (op.sub_blocks().empty()) planner.SetOutputLods();
     RETURN_IF_ERROR(KeepWhatIsNotWritten(op, &builder));
     RETURN_IF_ERROR(CheckGradients(op, builder));
     return builder.status();
+  }
+
+  absl::Status AddSteps(const Op& op, OpPlanner& planner) {
+    if (BoolAttr(op.desc(), kComputedOnceAttr).value_or(false)) {
+      return PlanAsReference(program_, planner);
+    }
+    return (*FindOpPlan(op.type()))(planner);
   }
 
   // Outputs that the op does not change, such as the state of quantizers in test mode.

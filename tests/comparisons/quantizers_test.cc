@@ -4,13 +4,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 #include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "benchmarks/networks.h"
+#include "ops/quantizer.h"
 #include "ops/quantizer_table.h"
+#include "ops/quantizers/text_quantizer.h"
 #include "runtime/tensor.h"
 #include "tests/comparisons/network_forms.h"
 #include "transpiler/plan/target.h"
@@ -121,6 +124,43 @@ INSTANTIATE_TEST_SUITE_P(
       return absl::StrCat(std::get<0>(info.param).name, "Activations", std::get<1>(info.param).name,
                           "WeightsOf", std::get<2>(info.param), "Bits");
     });
+
+// The executor rounds these functions and sums otherwise than the interpreter, which freezing asks.
+constexpr char kBent[] = R"(
+quantizer bent "A range that a curve gives."
+states:
+  number_per_range() -> (Out=range) {trained=true, initial=0.7}
+forward:
+  exp(X=x) -> (Out=bent)
+  scale(X=bent) -> (Out=moved) {scale=0.9, bias=-0.9}
+  reduce_mean(X=moved) -> (Out=mean)
+  elementwise_sub(X=moved, Y=mean) -> (Out=centred)
+  tanh(X=range) -> (Out=curve)
+  scale(X=curve) -> (Out=largest_value) {scale=0.3, bias=0.1}
+  fake_quantize_dequantize_at_range(X=centred, InScale=largest_value) -> (Out=out)
+)";
+
+TEST(Formulas, AreFrozenAsTheirFunctionsWereTrained) {
+  QuantizerTable quantizers;
+  auto read = ReadQuantizers(kBent, "bent.txt");
+  ASSERT_TRUE(read.ok()) << read.status();
+  for (std::unique_ptr<Quantizer>& quantizer : *read) {
+    ASSERT_TRUE(quantizers.Add(std::move(quantizer)).ok());
+  }
+  Network network = BuildNetwork("lenet5", /*batch=*/4);
+  const Tensor images = RandomImages(network.image_dims, 100);
+  TranspileOptions options;
+  options.quantizers = &quantizers;
+  const auto forms = TrainForms(std::move(network),
+                                "activations { quantizer: 'bent' form: FUSED bits: 5 } "
+                                "weights { quantizer: 'channel_wise_bent' form: FUSED bits: 5 }",
+                                std::move(options));
+  ASSERT_TRUE(forms.ok()) << forms.status();
+  const auto compared = CompareForms(**forms, images);
+  ASSERT_TRUE(compared.ok()) << compared.status();
+  EXPECT_THAT(compared->differences, IsEmpty());
+  EXPECT_EQ(compared->variables.count((*forms)->scores), 1);
+}
 
 // Codes of 9 to 16 bits, beside each other and beside those of a byte.
 struct Widths {

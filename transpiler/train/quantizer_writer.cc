@@ -20,6 +20,7 @@
 #include "transpiler/pipeline/op_templates.h"
 #include "transpiler/plan/schedule.h"
 #include "transpiler/plan/target.h"
+#include "transpiler/train/computed_once.h"
 #include "transpiler/train/step_counter.h"
 
 namespace fixpoint {
@@ -316,7 +317,9 @@ absl::Status QuantizerWriter::WriteFormula(Writing& writing, const QuantizerForw
     }
   }
   auto& names = context_.quantizer_names[&site];
-  RETURN_IF_ERROR(WriteOps(writing, forward.ops, writing.place.role, &names));
+  std::vector<OpDesc> ops = forward.ops;
+  MarkComputedOnce(site.role == SlotRole::WEIGHT, &ops);
+  RETURN_IF_ERROR(WriteOps(writing, std::move(ops), writing.place.role, &names));
   if (forward.quantized != Quantizer::kValue) {
     quantize.op().mutable_inputs(0)->set_arguments(0, names.at(forward.quantized));
   }

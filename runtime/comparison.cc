@@ -32,6 +32,13 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+bool IsOneNumber(const Tensor& tensor) { return tensor.size() == 1 && tensor.dims().size() <= 1; }
+
+// A single number is [1] or [], by the release and by whether its variable declares dimensions.
+bool HaveSameDims(const Tensor& tensor, const Tensor& other) {
+  return tensor.dims() == other.dims() || (IsOneNumber(tensor) && IsOneNumber(other));
+}
+
 // The place of a float on the line on which neighbours are 1 apart; both zeros have one.
 template <typename Bits, typename T>
 int64_t Place(T value) {
@@ -307,7 +314,7 @@ absl::Status CompareTensors(const Tensor& tensor, const Tensor& other, int64_t r
   const bool same_type = tensor.dtype() == other.dtype();
   const bool codes = (HoldsCodes(tensor.dtype()) && other.dtype() == VarType::FP32) ||
                      (HoldsCodes(other.dtype()) && tensor.dtype() == VarType::FP32);
-  if (tensor.dims() != other.dims() || !(same_type || codes)) {
+  if (!HaveSameDims(tensor, other) || !(same_type || codes)) {
     return absl::InvalidArgumentError(
         absl::StrCat("is ", Described(tensor), " in one program and ", Described(other),
                      " in the other; want the same dimensions, and the same type or codes and "

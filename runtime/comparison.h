@@ -75,9 +75,9 @@ struct VariableLeftOut {
 };
 
 // Adds the elements of two tensors to what is known about a variable. `run` is the run to record
-// for a first difference. Errors (kInvalidArgument): the dimensions differ, or the types differ and
-// are not INT8 or UINT8 (codes) against FP32; (kUnimplemented): types other than BOOL, integers,
-// FP32 and FP64.
+// for a first difference. Errors (kInvalidArgument): the dimensions differ, of which [] and [1] are
+// the same here, or the types differ and are not INT8 or UINT8 (codes) against FP32;
+// (kUnimplemented): types other than BOOL, integers, FP32 and FP64.
 absl::Status CompareTensors(const Tensor& tensor, const Tensor& other, int64_t run,
                             ComparedVariable* compared);
 

@@ -114,6 +114,12 @@ TEST(CompareTensors, SignalToNoiseIsThatOfTheOther) {
   EXPECT_NEAR(compared.SignalToNoise(), 10 * std::log10(200.0), 1e-9);
 }
 
+TEST(CompareTensors, ANumberIsTheSameInBothOfItsForms) {
+  EXPECT_EQ(
+      Compared(Tensor::FromValues<float>({}, {3}), Tensor::FromValues<float>({1}, {3.5})).largest,
+      0.5);
+}
+
 TEST(CompareTensors, WhatCannotBeComparedIsRefused) {
   ComparedVariable compared;
   const Tensor floats = Tensor::FromValues<float>({2}, {1, 2});

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <variant>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -16,6 +17,7 @@
 #include "runtime/parameter_file.h"
 #include "runtime/scope.h"
 #include "runtime/staged_directory.h"
+#include "runtime/tensor.h"
 #include "runtime/training/batch_norm_estimation.h"
 #include "runtime/training/batch_runner.h"
 #include "runtime/training/checkpoint.h"
@@ -178,8 +180,26 @@ class TrainingRun {
   absl::Status InitializeScope() {
     RETURN_IF_ERROR(RunStartup(Trained(), &scope_, options_));
     if (command_.params.empty()) return absl::OkStatus();
-    ASSIGN_OR_RETURN(const std::string note, TakeParameters(Trained(), command_.params, &scope_));
-    return WriteReport(note, /*output_is_taken=*/true);
+    const std::optional<float> initial_rate = FixedRate();
+    ASSIGN_OR_RETURN(std::string notes, TakeParameters(Trained(), command_.params, &scope_));
+    // That of the last step of a schedule is saved with the parameters, and is almost 0.
+    const std::optional<float> rate = FixedRate();
+    if (rate != initial_rate) {
+      absl::StrAppend(&notes, "the learning rate is ", rate.value_or(0), ", as ", command_.params,
+                      " has it, and not ", initial_rate.value_or(0),
+                      ", as the startup program does; --learning_rate=RATE sets it\n");
+    }
+    return WriteReport(notes, /*output_is_taken=*/true);
+  }
+
+  // The learning rate of all steps; nothing where a schedule gives it, or the program computes it.
+  std::optional<float> FixedRate() const {
+    if (command_.learning_rate) return std::nullopt;
+    const absl::StatusOr<std::string> variable = FindFedRate(training_);
+    const Scope::Value* const value = variable.ok() ? scope_.FindOrNull(*variable) : nullptr;
+    const Tensor* const rate = value != nullptr ? std::get_if<Tensor>(value) : nullptr;
+    if (rate == nullptr || rate->dtype() != VarType::FP32 || rate->size() != 1) return std::nullopt;
+    return rate->data<float>()[0];
   }
 
   // A usage error if a variable to dump will have no value.

@@ -187,6 +187,14 @@ TEST_F(Train, TellsWhichFilesOfParametersAreNotUsed) {
             "fc_0.b_0_velocity_0, fc_0.w_0_velocity_0 and 5 more; not used: conv2d_0.w_0\n");
 }
 
+TEST_F(Train, TellsARateThatIsThatOfTheLastStepOfASchedule) {
+  ASSERT_EQ(Run({"--steps=3", "--learning_rate=cosine:0.25", "--save=trained"}).exit_code, 0);
+  EXPECT_EQ(Run({"--steps=1", "--params=trained"}).err,
+            "the learning rate is 0.0625, as trained has it, and not 0.1, as the startup program "
+            "does; --learning_rate=RATE sets it\n");
+  EXPECT_EQ(Run({"--steps=1", "--params=trained", "--learning_rate=0.1"}).err, "");
+}
+
 TEST_F(Train, ParametersWithoutAnyThatIsTrainedAreNotThoseOfTheProgram) {
   ASSERT_EQ(Run({"--steps=1", "--save=trained"}).exit_code, 0);
   folder_.Write("rate/learning_rate_0", folder_.Read("trained/learning_rate_0"));

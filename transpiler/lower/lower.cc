@@ -34,7 +34,7 @@ std::string WhyNoCodes(const Program& program) {
     return "is quantized and not frozen; freeze it first, with its trained parameters "
            "(transpile --mode=freeze), and lower the result";
   }
-  return "no dequantize_linear reads a parameter, so there is nothing to lower; want a program "
+  return "no dequantize_linear reads codes, so there is nothing to lower; want a program "
          "that "
          "was frozen in the portable form (transpile --mode=freeze)";
 }
@@ -43,12 +43,21 @@ std::string WhyNoCodes(const Program& program) {
 
 absl::Status CheckCanBeLowered(const Program& program) {
   RETURN_IF_ERROR(CheckIsNotLowered(program));
+  bool has_codes_of_activations = false;
+  bool quantizes_parameters = false;
   for (const Op& op : program.ops()) {
-    const bool dequantizes = QuantOpOf(op) == QuantOp::kDequantize && IsStepOfPortable(op);
-    const Argument* const x = dequantizes ? FindCodeArguments(op).input : nullptr;
-    const Variable* const holder = x != nullptr ? HolderOfCodes(*x).variable() : nullptr;
-    if (holder != nullptr && holder->persistable()) return absl::OkStatus();
+    const QuantOp kind = IsStepOfPortable(op) ? QuantOpOf(op) : QuantOp::kNone;
+    const Argument* const x = kind != QuantOp::kNone ? FindCodeArguments(op).input : nullptr;
+    if (x == nullptr) continue;
+    const bool dequantizes = kind == QuantOp::kDequantize;
+    const Variable* const holder = dequantizes ? HolderOfCodes(*x).variable() : x->variable();
+    const bool is_parameter = holder != nullptr && holder->persistable();
+    if (dequantizes && is_parameter) return absl::OkStatus();
+    has_codes_of_activations = has_codes_of_activations || dequantizes;
+    quantizes_parameters = quantizes_parameters || is_parameter;
   }
+  // Products of activations alone have no parameters.
+  if (has_codes_of_activations && !quantizes_parameters) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(program.name(), ": ", WhyNoCodes(program)));
 }
 

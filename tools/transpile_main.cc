@@ -57,7 +57,8 @@ DEFINE_string(fc_weights, "",
 DEFINE_string(startup, "", "Startup program, rewritten too.");
 DEFINE_string(output, "", "Where to write the program; by default beside the input; - for stdout.");
 DEFINE_string(startup_output, "",
-              "Where to write the startup program; by default beside the output.");
+              "Where to write the startup program; by default beside that of --startup, or else "
+              "beside the output.");
 DEFINE_string(
     params, "",
     "Parameters of the program, a combined file or a folder: to prepare, freeze or lower it "

@@ -3,8 +3,7 @@
 #ifndef FIXPOINT_OPS_ATTENTION_SHAPE_H_
 #define FIXPOINT_OPS_ATTENTION_SHAPE_H_
 
-#include <optional>
-
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "ops/dims.h"
 

@@ -275,7 +275,7 @@ bool Parser::ParseOp(OpDesc* op) {
   op->set_type(type.data(), type.size());
   if (!ParseSlots(op->mutable_inputs())) return false;
   absl::string_view next = "-> (outputs), {attributes} or the end of the line";
-  if (scanner_.TryConsumeArrow()) {
+  if (scanner_.TryConsumeSymbol("->")) {
     if (!ParseSlots(op->mutable_outputs())) return false;
     next = "{attributes} or the end of the line";
   }

@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -27,6 +28,13 @@ bool IsNumberStart(char c) { return IsDigit(c) || c == '-' || c == '.'; }
 bool IsNumberChar(char c) {
   return IsDigit(c) || c == '.' || c == 'e' || c == 'E' || c == '+' || c == '-';
 }
+
+// Whether a sign at `at` is that of an exponent.
+bool IsExponentSign(absl::string_view text, size_t at) {
+  return at > 0 && (text[at - 1] == 'e' || text[at - 1] == 'E');
+}
+
+bool IsOperator(char c) { return c == '+' || c == '-' || c == '/'; }
 
 int HexDigit(char c) {
   if (IsDigit(c)) return c - '0';
@@ -118,9 +126,9 @@ bool TextScanner::TryConsumeWord(absl::string_view word) {
   return true;
 }
 
-bool TextScanner::TryConsumeArrow() {
-  if (!absl::StartsWith(text_.substr(offset_), "->")) return false;
-  Advance(2);
+bool TextScanner::TryConsumeSymbol(absl::string_view symbol) {
+  if (!absl::StartsWith(text_.substr(offset_), symbol)) return false;
+  Advance(symbol.size());
   return true;
 }
 
@@ -151,6 +159,18 @@ bool TextScanner::ReadName(absl::string_view what, absl::string_view* name) {
   *name = BareNameHere();
   if (name->empty()) return FailHere(what);
   Advance(name->size());
+  return true;
+}
+
+bool TextScanner::ReadWord(absl::string_view what, absl::string_view* word) {
+  const absl::string_view rest = text_.substr(offset_);
+  size_t length = 0;
+  while (length < rest.size() && (absl::ascii_isalnum(rest[length]) || rest[length] == '_')) {
+    ++length;
+  }
+  if (length == 0) return FailHere(what);
+  *word = rest.substr(0, length);
+  Advance(length);
   return true;
 }
 
@@ -228,7 +248,10 @@ bool TextScanner::ReadInt64(absl::string_view what, int64_t* value) {
   return ReadInteger(what, value);
 }
 
-bool TextScanner::ReadNumber(Number* number) {
+bool TextScanner::ReadNumber(Number* number) { return ReadNumber(/*is_operand=*/false, number); }
+bool TextScanner::ReadOperand(Number* number) { return ReadNumber(/*is_operand=*/true, number); }
+
+bool TextScanner::ReadNumber(bool is_operand, Number* number) {
   const size_t start = offset_;
   size_t end = start + (Peek() == '-' ? 1 : 0);
   if (end < text_.size() && (text_[end] == 'i' || text_[end] == 'n')) {
@@ -237,6 +260,7 @@ bool TextScanner::ReadNumber(Number* number) {
   }
   bool is_integer = true;
   for (; end < text_.size() && IsNumberChar(text_[end]); ++end) {
+    if (is_operand && IsOperator(text_[end]) && !IsExponentSign(text_, end)) break;
     is_integer = is_integer && (IsDigit(text_[end]) || text_[end] == '-');
   }
   const char suffix = end < text_.size() ? text_[end] : '\0';
@@ -266,7 +290,7 @@ bool TextScanner::ReadNumber(Number* number) {
                                                             : "a double"));
   }
   if (result.ec != std::errc() || result.ptr != last ||
-      (end < text_.size() && IsNameChar(text_[end]))) {
+      (end < text_.size() && IsNameChar(text_[end]) && !(is_operand && IsOperator(text_[end])))) {
     return FailHere("a number: 1, 1L, 1.0 or 1.0d");
   }
   Advance(end - start);

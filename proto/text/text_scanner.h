@@ -49,7 +49,7 @@ class TextScanner {
   // Consumes `c`, or changes nothing. Round, square and curly brackets are counted.
   bool TryConsume(char c);
   bool TryConsumeWord(absl::string_view word);
-  bool TryConsumeArrow();  // "->"
+  bool TryConsumeSymbol(absl::string_view symbol);  // "->", "<="
   // A curly bracket of a block, inside which line ends matter.
   bool TryConsumeBlockBrace(char brace);
 
@@ -65,7 +65,11 @@ class TextScanner {
   // A bare name or a quoted string. The view holds until the next call.
   bool ReadName(absl::string_view what, absl::string_view* name);
   bool ReadQuoted(absl::string_view what, std::string* bytes);
+  // Letters, digits and "_".
+  bool ReadWord(absl::string_view what, absl::string_view* word);
   bool ReadNumber(Number* number);
+  // The same where an operator may come next without a blank: 1 in "1-x", "1/x" and "1+x".
+  bool ReadOperand(Number* number);
   bool ReadInt32(absl::string_view what, int32_t* value);
   bool ReadInt64(absl::string_view what, int64_t* value);
   bool ReadBool(bool* value);
@@ -97,20 +101,22 @@ class TextScanner {
   // The lines of places in ascending order. Linear in the text and in the places.
   std::vector<int> LinesOf(const std::vector<size_t>& offsets) const;
 
-  // OK if no error was noted.
-  absl::Status status(absl::string_view file_name) const;
-
- private:
   struct Error {
     size_t offset;
     std::string message;
   };
+  // Null if no error was noted.
+  const Error* first_error() const { return errors_.empty() ? nullptr : &errors_.front(); }
+  // OK if no error was noted.
+  absl::Status status(absl::string_view file_name) const;
 
+ private:
   void SkipBlanks();
   void Advance(size_t count);
   absl::string_view BareNameHere() const;
   bool Unquote(absl::string_view what, std::string* bytes);
   bool ReadEscape(std::string* bytes);
+  bool ReadNumber(bool is_operand, Number* number);
   template <typename Integer>
   bool ReadInteger(absl::string_view what, Integer* value);
   bool ReadSpecialFloat(bool negative, Number* number);

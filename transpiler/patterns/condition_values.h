@@ -10,9 +10,9 @@
 
 namespace fixpoint {
 
-// Numbers are compared as floats where one of both has a float's precision. A condition does not
-// hold where a term has no value: an extent that only a run knows, or a division by 0. REQUIRES:
-// the match is complete.
+// Integers are compared as such, other numbers as doubles, or as floats where one of both has a
+// float's precision. A condition does not hold where a side has no value: an extent that only a run
+// knows, or a division by 0. REQUIRES: the match is complete.
 bool Holds(const PatternCondition& condition, const Match& match);
 
 // What a condition says of a match: "extent(x, 1) % 8 == 0 does not hold; extent(x, 1) is 12".

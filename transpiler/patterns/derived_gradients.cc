@@ -47,6 +47,13 @@ class Derivation {
         }
       }
     }
+    // Gradients that nobody needs are not derived.
+    if (replaced_.of_captures.empty()) return std::move(derived_);
+    FindTrained();
+    if (std::none_of(replaced_.of_results.begin(), replaced_.of_results.end(),
+                     [this](const auto& of) { return trained_.contains(NameOf(of.first)); })) {
+      return WithoutGradientOf(replaced_.of_captures.begin()->first);
+    }
     absl::StatusOr<Program> small = SmallProgram();
     if (!small.ok()) return Hindered(std::string(small.status().message()));
     const auto parameters = AppendBackward(&*small, kLossName);
@@ -62,6 +69,7 @@ class Derivation {
   // Names the first op of `after` that has no gradient, which is mostly why.
   Obstacle WithoutGradient(const absl::Status& why) const {
     for (const OpDesc& op : replacement_.ops) {
+      if (!Any(op.inputs())) continue;
       const OpSchema& schema = *FindOpSchema(op.type());
       if (!schema.gradient_known() || schema.MakeGradient(op, EraOf(program_)).empty()) {
         return Hindered(absl::StrCat("the ", op.type(),
@@ -71,10 +79,33 @@ class Derivation {
     return Hindered(absl::StrCat("`after` has no gradient: ", std::string(why.message())));
   }
 
+  Obstacle WithoutGradientOf(int capture) const {
+    return Hindered(absl::StrCat("`after` gives \"", NameOf(capture), "\" no gradient"));
+  }
+
+  // The captures that have a gradient, and what depends on them.
+  void FindTrained() {
+    for (const auto& [capture, contributions] : replaced_.of_captures) {
+      trained_.insert(NameOf(capture));
+    }
+    for (const OpDesc& op : replacement_.ops) {
+      if (!Any(op.inputs())) continue;
+      for (const OpDesc::Var& slot : op.outputs()) {
+        trained_.insert(slot.arguments().begin(), slot.arguments().end());
+      }
+    }
+  }
+  bool Any(const Slots& slots) const {
+    return std::any_of(slots.begin(), slots.end(), [this](const OpDesc::Var& slot) {
+      return std::any_of(slot.arguments().begin(), slot.arguments().end(),
+                         [this](const std::string& name) { return trained_.contains(name); });
+    });
+  }
+
   const std::string& NameOf(int value) const { return replacement_.names[value]; }
 
-  // The ops of `after` and a loss that depends on the results whose gradients are there. What gets
-  // a gradient is a parameter there, and nothing else that is captured.
+  // The ops of `after` and a loss that depends on the results whose gradients are there. A capture
+  // that gets a gradient is a parameter there, and nothing else that is captured.
   absl::StatusOr<Program> SmallProgram() const {
     ProgramDesc desc;
     const ProgramDesc& whole = program_.Proto();
@@ -83,10 +114,6 @@ class Derivation {
     BlockDesc& block = *desc.add_blocks();
     block.set_idx(0);
     block.set_parent_idx(-1);
-    absl::flat_hash_set<std::string> with_gradient;
-    for (const auto& [capture, contributions] : replaced_.of_captures) {
-      with_gradient.insert(NameOf(capture));
-    }
     absl::flat_hash_set<std::string> declared;
     for (size_t i = 0; i < replacement_.names.size(); ++i) {
       const PatternValue::Kind kind = match_.pattern->values[i].kind;
@@ -98,10 +125,14 @@ class Derivation {
       VarDesc& var = *block.add_vars();
       var = *variable->desc();
       const bool is_capture = kind == PatternValue::Kind::kCapture;
-      var.set_persistable(is_capture && with_gradient.contains(var.name()));
-      var.set_stop_gradient(is_capture && !var.persistable());
+      var.set_persistable(is_capture && trained_.contains(var.name()));
+      var.set_stop_gradient(!trained_.contains(var.name()));
     }
-    for (const VarDesc& made : replacement_.made) *block.add_vars() = made;
+    for (const VarDesc& made : replacement_.made) {
+      VarDesc& var = *block.add_vars();
+      var = made;
+      var.set_stop_gradient(!trained_.contains(var.name()));
+    }
     for (const OpDesc& op : replacement_.ops) *block.add_ops() = op;
     OpBuilder sum("sum");
     for (const auto& [result, gradient] : replaced_.of_results) {
@@ -161,7 +192,7 @@ class Derivation {
     }
     for (const auto& [capture, contributions] : replaced_.of_captures) {
       if (!written_.contains(names_.at(GradientOf(NameOf(capture))))) {
-        return Hindered(absl::StrCat("`after` gives \"", NameOf(capture), "\" no gradient"));
+        return WithoutGradientOf(capture);
       }
     }
     return std::move(derived_);
@@ -231,6 +262,7 @@ class Derivation {
   const Program& program_;
   const Block& block_;
   Rewriter& rewriter_;
+  absl::flat_hash_set<std::string> trained_;             // names that get a gradient
   absl::flat_hash_map<std::string, std::string> names_;  // in the program, by that in the small one
   absl::flat_hash_set<std::string> of_results_;
   absl::flat_hash_set<std::string> taken_;

@@ -25,7 +25,8 @@ struct DerivedGradients {
   std::vector<const Op*> dropped_sums;
 };
 
-// Derived as AppendBackward derives it (ops/backward.h). Nothing is edited; `rewriter` gives names.
+// Derived as AppendBackward derives it (ops/backward.h), for the captures that had a gradient and
+// what depends on them; nothing where none had. Nothing is edited; `rewriter` gives names.
 // Error is an Obstacle: an op of `after` has no gradient, or a capture gets none.
 // REQUIRES: there are replaced gradient ops, and FindObstacle finds nothing.
 std::variant<DerivedGradients, Obstacle> DeriveGradients(const Match& match,

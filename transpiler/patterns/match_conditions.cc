@@ -58,7 +58,7 @@ class Conditions {
   bool IsReplaced(const Op& op) const { return match_.Has(op) || gradients_.ops.contains(&op); }
 
   static std::string ReadBy(const Argument& output, const Op& reader, absl::string_view which) {
-    return absl::StrCat(std::string(output.slot_name()), " is read by ", DescribeInFile(reader),
+    return absl::StrCat(std::string(output.slot_name()), " is read by ", DescribeGiven(reader),
                         which);
   }
 
@@ -129,7 +129,7 @@ class Conditions {
       if (other != &value && other->op() != nullptr &&
           IsBetween(*other->op(), output.op(), last_)) {
         return Fail(output.op(), absl::StrCat(output.slot_name(), " is written again by ",
-                                              DescribeInFile(*other->op()),
+                                              DescribeGiven(*other->op()),
                                               ", which stands before the last op that is matched"));
       }
     }
@@ -151,8 +151,8 @@ class Conditions {
       // The writes of matched ops go away, but for those of results, which come at the end.
       if (match_.Has(*writer) && &end == &last_ && ResultOf(*other) < 0) continue;
       return Fail(read.op(), absl::StrCat(read.slot_name(), " is \"", value.variable().name(),
-                                          "\", which ", DescribeInFile(*writer),
-                                          " writes again before ", DescribeInFile(end)));
+                                          "\", which ", DescribeGiven(*writer),
+                                          " writes again before ", DescribeGiven(end)));
     }
     return true;
   }

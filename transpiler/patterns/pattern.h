@@ -10,6 +10,7 @@
 
 #include "proto/wire/program.pb.h"
 #include "transpiler/patterns/pattern_condition.h"
+#include "transpiler/patterns/pattern_sum.h"
 
 namespace fixpoint {
 
@@ -30,9 +31,15 @@ struct PatternValue {
 
 struct PatternAttribute {
   std::string name;
-  OpDesc::Attr value;
+  OpDesc::Attr value;  // as the file has it
   // For `"$c"`: the position of `$c` in Pattern::variables, whose value it is; else -1.
   int variable = -1;
+  // For `"$c * $d"`, in `after`: what it is computed as, and the type that it gets.
+  std::optional<PatternSum> sum;
+  AttrType type = AttrType::INT;
+
+  // Whether the value is the same for each match.
+  bool is_fixed() const { return variable < 0 && !sum; }
 };
 
 struct PatternSlot {

@@ -17,6 +17,7 @@
 #include "proto/program/op_builder.h"
 #include "proto/program/program.h"
 #include "proto/program/type_names.h"
+#include "transpiler/patterns/condition_values.h"
 #include "transpiler/patterns/match_conditions.h"
 #include "transpiler/patterns/pattern_matcher.h"
 #include "transpiler/patterns/replaced_gradients.h"
@@ -111,7 +112,7 @@ class OpCheck {
       return Error("attribute ", attribute.name, " names a block; want ops that run none");
     }
     const AttrType given = attribute.value.type();
-    if (attribute.variable >= 0 || given == known->type) return absl::OkStatus();
+    if (!attribute.is_fixed() || given == known->type) return absl::OkStatus();
     return Error("attribute ", attribute.name, " of ", op_.type, " is of type ",
                  AttrTypeName(known->type), "; got ", AttrTypeName(given));
   }
@@ -133,14 +134,14 @@ OpDesc DescOf(const Pattern& pattern, const PatternOp& op) {
     }
   }
   for (const PatternAttribute& attribute : op.attributes) {
-    if (attribute.variable < 0) *desc.add_attrs() = attribute.value;
+    if (attribute.is_fixed()) *desc.add_attrs() = attribute.value;
   }
   return desc;
 }
 
-bool HasVariables(const PatternOp& op) {
-  return std::any_of(op.attributes.begin(), op.attributes.end(),
-                     [](const PatternAttribute& attribute) { return attribute.variable >= 0; });
+bool IsFixed(const PatternOp& op) {
+  return std::all_of(op.attributes.begin(), op.attributes.end(),
+                     [](const PatternAttribute& attribute) { return attribute.is_fixed(); });
 }
 
 // What ops give, from what the var lines say.
@@ -154,7 +155,7 @@ Types TypesOf(const Pattern& pattern, absl::Span<const PatternOp> ops) {
     }
   }
   for (const PatternOp& op : ops) {
-    if (HasVariables(op)) continue;
+    if (!IsFixed(op)) continue;
     const OpDesc desc = DescOf(pattern, op);
     const auto inferred = InferOutputs(desc, kAnyEra, [&types](absl::string_view name) {
       const auto known = types.find(name);
@@ -174,6 +175,20 @@ Types TypesOf(const Pattern& pattern, absl::Span<const PatternOp> ops) {
   return types;
 }
 
+// Whether a condition holds of what `after` writes: by what is known there, or because it is about
+// the extents of values for which it held before.
+bool HoldsAgain(const PatternCondition& condition, const Match& match) {
+  const auto is_same = [&match](const SumTerm& term) {
+    if (term.named < 0) return true;
+    return (term.kind == SumTerm::Kind::kExtent || term.kind == SumTerm::Kind::kRank) &&
+           match.values[term.named]->variable().name() == match.pattern->values[term.named].name;
+  };
+  const auto all_same = [&is_same](const PatternSum& sum) {
+    return std::all_of(sum.terms.begin(), sum.terms.end(), is_same);
+  };
+  return Holds(condition, match) || (all_same(condition.left) && all_same(condition.right));
+}
+
 }  // namespace
 
 absl::Status CheckPatternOp(const PatternOp& op, bool is_after, absl::string_view place) {
@@ -190,8 +205,10 @@ absl::Status CheckGivenAttributes(const Pattern& pattern, const PatternOp& after
   return is_copied ? absl::OkStatus() : OpCheck(after, true, place).CheckGivenAttributes();
 }
 
-AttrType TypeOfAttribute(absl::string_view op_type, absl::string_view attribute) {
-  return FindAttrSchema(op_type, attribute)->type;
+std::optional<AttrType> TypeOfAttribute(absl::string_view op_type, absl::string_view attribute) {
+  const AttrSchema* const schema = FindAttrSchema(op_type, attribute);
+  if (schema == nullptr) return std::nullopt;
+  return schema->type;
 }
 
 absl::Status CheckResultTypes(const Pattern& pattern, absl::string_view file_name) {
@@ -225,14 +242,20 @@ absl::Status CheckEnds(const Pattern& pattern, absl::string_view file_name) {
   for (const auto& [name, var] : TypesOf(pattern, pattern.after)) *block.add_vars() = var;
   for (const PatternOp& op : pattern.after) *block.add_ops() = DescOf(pattern, op);
   ASSIGN_OR_RETURN(const Program program, Program::Create(std::move(desc), file_name));
-  const PatternMatcher matcher(pattern, kAnyEra);
+  Pattern unconditional = pattern;
+  unconditional.conditions.clear();
+  const PatternMatcher matcher(unconditional, kAnyEra);
   for (const Op& op : program.block(0).ops()) {
     const std::optional<Match> match = matcher.MatchAt(op);
     if (!match || FindObstacle(*match, ReplacedGradients(), {})) continue;
+    if (!std::all_of(pattern.conditions.begin(), pattern.conditions.end(),
+                     [&match](const PatternCondition& one) { return HoldsAgain(one, *match); })) {
+      continue;
+    }
     return absl::InvalidArgumentError(absl::StrCat(
         file_name, ":", pattern.after[op.Index()].line, ": pattern ", pattern.name,
-        ": `before` matches what `after` writes, so that it would be applied for ever; say in "
-        "`before` what differs, by an attribute or a var line"));
+        ": `before` matches what `after` writes, so that it would be applied for ever; say what "
+        "differs, by an attribute or a var line of `before` or a condition of `where`"));
   }
   return absl::OkStatus();
 }

@@ -3,6 +3,8 @@
 #ifndef FIXPOINT_TRANSPILER_PATTERNS_PATTERN_CHECKS_H_
 #define FIXPOINT_TRANSPILER_PATTERNS_PATTERN_CHECKS_H_
 
+#include <optional>
+
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "proto/wire/program.pb.h"
@@ -19,8 +21,8 @@ absl::Status CheckPatternOp(const PatternOp& op, bool is_after, absl::string_vie
 absl::Status CheckGivenAttributes(const Pattern& pattern, const PatternOp& after,
                                   absl::string_view place);
 
-// The type of an attribute of an op. REQUIRES: CheckPatternOp finds nothing wrong with the op.
-AttrType TypeOfAttribute(absl::string_view op_type, absl::string_view attribute);
+// The type of an attribute of an op; nothing if there is no such op or attribute.
+std::optional<AttrType> TypeOfAttribute(absl::string_view op_type, absl::string_view attribute);
 
 // What `after` gives has the dtypes that `before` gives, as far as var lines and ops say them, and
 // `before` does not match in `after`. Errors as above, with the lines of `file_name`.

@@ -110,6 +110,12 @@ const Op& Match::last_op() const {
 
 bool Match::Has(const Op& op) const { return std::find(ops.begin(), ops.end(), &op) != ops.end(); }
 
+std::string DescribeGiven(const Op& op) {
+  if (!op.inserted() || op.outputs().empty()) return DescribeInFile(op);
+  return absl::StrCat("block ", op.block().index(), ", new op \"",
+                      std::string(op.outputs()[0]->name()), "\" (", op.type(), ")");
+}
+
 // The search from one root.
 class PatternMatcher::Search {
  public:

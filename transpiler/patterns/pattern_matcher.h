@@ -27,6 +27,10 @@ struct Match {
   bool Has(const Op& op) const;
 };
 
+// An op by its number in the program as it was given: "block 0, op 17 (relu)"; one that a pattern
+// wrote, by what it writes: "block 0, new op "y" (relu)".
+std::string DescribeGiven(const Op& op);
+
 // Why ops that look like a pattern are not replaced.
 struct Obstacle {
   const Op* op = nullptr;  // at which it was found

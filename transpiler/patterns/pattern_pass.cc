@@ -28,8 +28,9 @@ class PatternPass final : public Pass {
     options.explain = rewrite != nullptr && rewrite->explain;
     ASSIGN_OR_RETURN(RewriteReport report, ApplyPatterns(patterns_, options, &program));
     if (rewrite == nullptr) {
+      const size_t matches = report.replaced.size();
       context.notes.push_back(
-          absl::StrCat(name_, ": replaced ", report.replaced.size(), " matches"));
+          absl::StrCat(name_, ": replaced ", matches, matches == 1 ? " match" : " matches"));
       return absl::OkStatus();
     }
     RewriteReport& whole = rewrite->report;

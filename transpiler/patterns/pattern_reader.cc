@@ -8,6 +8,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "proto/base/status_macros.h"
@@ -18,6 +19,8 @@
 #include "proto/text/program_text.h"
 #include "transpiler/patterns/condition_reader.h"
 #include "transpiler/patterns/pattern_checks.h"
+#include "transpiler/patterns/pattern_sum.h"
+#include "transpiler/patterns/sum_reader.h"
 
 namespace fixpoint {
 namespace {
@@ -33,8 +36,10 @@ class Reader {
   }
 
   absl::StatusOr<Pattern> Read() {
-    ASSIGN_OR_RETURN(const ProgramPart before, Part("before", kMostOpsBefore));
-    ASSIGN_OR_RETURN(const ProgramPart after, Part("after", kMostOpsAfter));
+    ASSIGN_OR_RETURN(const ProgramPart before, Part("before", kMostOpsBefore, ""));
+    ASSIGN_OR_RETURN(const ProgramPart after,
+                     Part("after", kMostOpsAfter,
+                          ", such as assign(X=x) -> (Out=y) where y is x and no op is left"));
     RETURN_IF_ERROR(ReadOps(before, /*is_after=*/false));
     RETURN_IF_ERROR(ReadDeclarations(before));
     RETURN_IF_ERROR(ReadWhere());
@@ -59,7 +64,7 @@ class Reader {
     return absl::InvalidArgumentError(absl::StrCat(Place(line), message));
   }
 
-  absl::StatusOr<ProgramPart> Part(const char* name, int most_ops) const {
+  absl::StatusOr<ProgramPart> Part(const char* name, int most_ops, const char* hint) const {
     const TextSection* const section = item_.Find(name);
     if (section == nullptr) {
       return Error(item_.line, absl::StrCat("no section ", name, "; want before: and after:"));
@@ -68,7 +73,7 @@ class Reader {
     const int ops = part.block.ops_size();
     if (ops == 0 || ops > most_ops) {
       return Error(section->first_line - 1,
-                   absl::StrCat(name, " has ", ops, " ops; want 1 to ", most_ops));
+                   absl::StrCat(name, " has ", ops, " ops; want 1 to ", most_ops, hint));
     }
     return part;
   }
@@ -204,26 +209,83 @@ class Reader {
                                             " is given twice; want it "
                                             "once"));
       }
-      PatternAttribute one{attr.name(), attr, -1};
-      if (attr.type() == AttrType::STRING && absl::StartsWith(attr.s(), "$")) {
-        auto& variables = pattern_.variables;
-        const auto known = std::find(variables.begin(), variables.end(), attr.s());
-        if (known == variables.end() && is_after) {
-          return Error(op->line, absl::StrCat("no attribute of `before` is \"", attr.s(),
-                                              "\"; give it there, or a value here"));
-        }
-        one.variable = static_cast<int>(known - variables.begin());
-        if (known == variables.end()) variables.push_back(attr.s());
+      PatternAttribute one;
+      one.name = attr.name();
+      one.value = attr;
+      if (attr.type() == AttrType::STRING) {
+        RETURN_IF_ERROR(is_after ? ReadComputed(*op, &one) : ReadBound(*op, &one));
       }
       op->attributes.push_back(std::move(one));
     }
     return absl::OkStatus();
   }
 
+  // "$c": letters, digits and "_", so that a sum can name it.
+  static bool IsVariable(absl::string_view text) {
+    return text.size() > 1 && text[0] == '$' &&
+           std::all_of(text.begin() + 1, text.end(),
+                       [](char c) { return absl::ascii_isalnum(c) || c == '_'; });
+  }
+
+  // An attribute of `before` that is a string: "$c" binds.
+  absl::Status ReadBound(const PatternOp& op, PatternAttribute* attribute) {
+    const std::string& text = attribute->value.s();
+    if (!absl::StartsWith(text, "$")) return absl::OkStatus();
+    if (!IsVariable(text)) {
+      return Error(op.line, absl::StrCat("attribute ", attribute->name, " is \"", text,
+                                         "\"; want \"$NAME\", of letters, digits and _, and "
+                                         "where: for what it has to be"));
+    }
+    auto& variables = pattern_.variables;
+    const auto known = std::find(variables.begin(), variables.end(), text);
+    attribute->variable = static_cast<int>(known - variables.begin());
+    if (known == variables.end()) variables.push_back(text);
+    return absl::OkStatus();
+  }
+
+  // One of `after`: "$c" is what it is in `before`; for what is a number, any string is a sum.
+  absl::Status ReadComputed(const PatternOp& op, PatternAttribute* attribute) const {
+    const std::string& text = attribute->value.s();
+    if (IsVariable(text)) {
+      const auto known = FindVariable(text);
+      if (!known) {
+        return Error(op.line, absl::StrCat("no attribute of `before` is \"", text,
+                                           "\"; give it there, or a value here"));
+      }
+      attribute->variable = known->variable;
+      return absl::OkStatus();
+    }
+    const std::optional<AttrType> type = TypeOfAttribute(op.type, attribute->name);
+    if (!type || !IsNumber(*type)) {
+      if (!type || !absl::StartsWith(text, "$")) return absl::OkStatus();
+      return Error(op.line, absl::StrCat("attribute ", attribute->name, " is \"", text,
+                                         "\", and of type ", AttrTypeName(*type),
+                                         "; want \"$NAME\" of `before`: numbers are computed"));
+    }
+    const std::string named = absl::StrCat("attribute ", attribute->name, ", \"", text, "\"");
+    ASSIGN_OR_RETURN(PatternSum sum,
+                     ParseSum(text, absl::StrCat(Place(op.line), named, ", "), Names()));
+    if (sum.whole().type != SumTerm::Type::kNumber) {
+      return Error(op.line,
+                   absl::StrCat(named, ", is ", TypeOfTerm(sum.whole().type), "; want a number"));
+    }
+    if (sum.whole().is_float && (*type == AttrType::INT || *type == AttrType::LONG)) {
+      return Error(op.line, absl::StrCat(named, ", is a float; want an integer"));
+    }
+    attribute->sum = std::move(sum);
+    attribute->type = *type;
+    return absl::OkStatus();
+  }
+
+  static bool IsNumber(AttrType type) {
+    return type == AttrType::INT || type == AttrType::LONG || type == AttrType::FLOAT ||
+           type == AttrType::FLOAT64;
+  }
+
   absl::Status NoteVariableTypes(const PatternOp& op) {
     for (const PatternAttribute& attribute : op.attributes) {
       if (attribute.variable < 0) continue;
-      const AttrType type = TypeOfAttribute(op.type, attribute.name);
+      const AttrType type = *TypeOfAttribute(op.type, attribute.name);
       const auto [known, is_new] = variable_types_.try_emplace(attribute.variable, type);
       if (!is_new && known->second != type) {
         return Error(op.line,
@@ -264,21 +326,29 @@ class Reader {
   absl::Status ReadWhere() {
     const TextSection* const section = item_.Find("where");
     if (section == nullptr) return absl::OkStatus();
-    ConditionNames names;
-    names.attribute = [this](absl::string_view name) -> std::optional<ConditionNames::Attribute> {
-      const auto& variables = pattern_.variables;
-      const auto known = std::find(variables.begin(), variables.end(), name);
-      if (known == variables.end()) return std::nullopt;
-      const int variable = static_cast<int>(known - variables.begin());
-      return ConditionNames::Attribute{variable, variable_types_.at(variable)};
-    };
+    ASSIGN_OR_RETURN(pattern_.conditions, ReadConditions(*section, file_, Names()));
+    return absl::OkStatus();
+  }
+
+  // What sums may name, once `before` is read.
+  SumNames Names() const {
+    SumNames names;
+    names.attribute = [this](absl::string_view name) { return FindVariable(name); };
     names.value = [this](absl::string_view name) -> std::optional<int> {
       const auto known = names_.find(name);
-      if (known == names_.end()) return std::nullopt;
+      if (known == names_.end() || pattern_.values[known->second.value].kind == Kind::kMade) {
+        return std::nullopt;
+      }
       return known->second.value;
     };
-    ASSIGN_OR_RETURN(pattern_.conditions, ReadConditions(*section, file_, names));
-    return absl::OkStatus();
+    return names;
+  }
+  std::optional<SumNames::Attribute> FindVariable(absl::string_view name) const {
+    const auto& variables = pattern_.variables;
+    const auto known = std::find(variables.begin(), variables.end(), name);
+    if (known == variables.end()) return std::nullopt;
+    const int variable = static_cast<int>(known - variables.begin());
+    return SumNames::Attribute{variable, variable_types_.at(variable)};
   }
 
   absl::Status CheckResults() const {

@@ -19,8 +19,9 @@ inline constexpr int kMostOpsAfter = 4096;
 // Error (kInvalidArgument) with file and line: the text is no pattern; an op, slot or attribute
 // does not exist or is of another form (pattern_checks.h); a name is written twice, read before it
 // is written, or read where it no longer exists; no result; the ops of `before` are not connected
-// by values that they write; a "$c" of `after` is not in `before`; a condition of `where` is none
-// (condition_reader.h); `after` gives a result of another dtype; `after` matches `before` again.
+// by values that they write; a "$c" of `after` is not in `before`; an attribute of `after` is
+// computed and no sum (sum_reader.h); a condition of `where` is none (condition_reader.h); `after`
+// gives a result of another dtype; `after` matches `before` again.
 absl::StatusOr<Pattern> ReadPattern(const TextItem& item, absl::string_view file_name);
 
 }  // namespace fixpoint

@@ -44,8 +44,10 @@ absl::flat_hash_set<std::string> TypesOf(absl::Span<const Pattern* const> patter
 absl::Status GoesOn(const absl::flat_hash_set<std::string>& applied, absl::string_view how_long) {
   std::vector<std::string> names(applied.begin(), applied.end());
   std::sort(names.begin(), names.end());
+  const bool is_one = names.size() == 1;
   return absl::FailedPreconditionError(
-      absl::StrCat("patterns ", absl::StrJoin(names, ", "), " still match ", how_long,
+      absl::StrCat(is_one ? "pattern \"" : "patterns \"", absl::StrJoin(names, "\", \""),
+                   is_one ? "\" still matches " : "\" still match ", how_long,
                    "; leave out one that makes what another, or itself, matches"));
 }
 
@@ -121,12 +123,11 @@ class Round {
   }
 
   void NoteNear(const Op& root, const Pattern& pattern, int found, const Obstacle& obstacle) {
-    const std::string place = DescribeInFile(root);
     const std::string reason =
         obstacle.op == &root ? obstacle.reason
-                             : absl::StrCat(DescribeInFile(*obstacle.op), ": ", obstacle.reason);
-    report_.near_matches.push_back(
-        {pattern.name, place, reason, found, static_cast<int>(pattern.before.size())});
+                             : absl::StrCat(DescribeGiven(*obstacle.op), ": ", obstacle.reason);
+    report_.near_matches.push_back({pattern.name, DescribeGiven(root), reason, found,
+                                    static_cast<int>(pattern.before.size())});
   }
 
   // Replaces the match, or says what hinders it; then nothing is changed.
@@ -150,7 +151,7 @@ class Round {
       if (*obstacle) return absl::OkStatus();
     }
     report_.replaced.push_back(
-        {match.pattern->name, DescribeInFile(root), FirstResult(match),
+        {match.pattern->name, DescribeGiven(root), FirstResult(match),
          static_cast<int>(match.ops.size()), static_cast<int>(replacement.ops.size()),
          static_cast<int>(gradients.ops.size()), static_cast<int>(derived.ops.size())});
     applied_.insert(match.pattern->name);

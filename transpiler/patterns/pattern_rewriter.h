@@ -23,7 +23,7 @@ namespace fixpoint {
 // Ops that were replaced.
 struct ReplacedMatch {
   std::string pattern;
-  std::string op;      // its root: "block 0, op 17 (relu)", where the op stood in its file
+  std::string op;      // its root, by DescribeGiven
   std::string result;  // the first one
   int ops_before = 0;
   int ops_after = 0;
@@ -34,7 +34,7 @@ struct ReplacedMatch {
 // Ops that look like a pattern and were left alone: some of them were found, or all.
 struct NearMatch {
   std::string pattern;
-  std::string op;      // its root
+  std::string op;      // its root, by DescribeGiven
   std::string reason;  // "Out is read by ...", after the op if that is not the root
   int ops_found = 0;
   int ops = 0;  // of the pattern

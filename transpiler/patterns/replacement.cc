@@ -15,6 +15,7 @@
 #include "proto/program/op_builder.h"
 #include "proto/program/program.h"
 #include "proto/program/type_names.h"
+#include "transpiler/patterns/computed_attribute.h"
 #include "transpiler/pipeline/marks.h"
 
 namespace fixpoint {
@@ -39,7 +40,8 @@ class Writer {
   std::variant<Replacement, Obstacle> Write() {
     NameValues();
     for (size_t i = 0; i < pattern_.after.size(); ++i) {
-      OpDesc op = Filled(i);
+      OpDesc op;
+      if (std::optional<Obstacle> obstacle = Fill(i, &op)) return *std::move(obstacle);
       if (std::optional<Obstacle> obstacle = InferTypes(pattern_.after[i], op)) {
         return *std::move(obstacle);
       }
@@ -111,31 +113,40 @@ class Writer {
     }
   }
 
-  OpDesc Filled(size_t index) const {
+  std::optional<Obstacle> Fill(size_t index, OpDesc* op) const {
     const PatternOp& wanted = pattern_.after[index];
-    OpDesc op;
-    op.set_type(wanted.type);
+    op->set_type(wanted.type);
     for (const bool is_output : {false, true}) {
       for (const PatternSlot& slot : is_output ? wanted.outputs : wanted.inputs) {
-        OpDesc::Var* var = is_output ? op.add_outputs() : op.add_inputs();
+        OpDesc::Var* var = is_output ? op->add_outputs() : op->add_inputs();
         var->set_parameter(slot.name);
         for (const int value : slot.values) var->add_arguments(replacement_.names[value]);
       }
     }
     if (const Op* const like = Counterpart(index)) {
       for (const OpDesc::Attr& attr : like->desc().attrs()) {
-        if (!absl::StartsWith(attr.name(), kOwnAttrPrefix)) *op.add_attrs() = attr;
+        if (!absl::StartsWith(attr.name(), kOwnAttrPrefix)) *op->add_attrs() = attr;
       }
     }
     for (const PatternAttribute& attribute : wanted.attributes) {
-      OpDesc::Attr value =
-          attribute.variable < 0 ? attribute.value : match_.attributes[attribute.variable];
-      value.set_name(attribute.name);
-      SetAttr(std::move(value), &op);
+      std::variant<OpDesc::Attr, std::string> value = ValueOf(attribute);
+      if (const auto* const why = std::get_if<std::string>(&value)) {
+        return Obstacle{&match_.last_op(),
+                        absl::StrCat("the ", wanted.type, " of `after` cannot be: ", *why)};
+      }
+      SetAttr(std::get<OpDesc::Attr>(std::move(value)), op);
     }
-    TakeRole(wanted, &op);
-    SetAttr(MakeStringAttr(kRewrittenByAttr, pattern_.name), &op);
-    return op;
+    TakeRole(wanted, op);
+    SetAttr(MakeStringAttr(kRewrittenByAttr, pattern_.name), op);
+    return std::nullopt;
+  }
+
+  std::variant<OpDesc::Attr, std::string> ValueOf(const PatternAttribute& attribute) const {
+    if (attribute.sum) return ComputedAttribute(attribute, match_);
+    OpDesc::Attr value =
+        attribute.variable < 0 ? attribute.value : match_.attributes[attribute.variable];
+    value.set_name(attribute.name);
+    return value;
   }
 
   const VarDesc* Find(absl::string_view name) const {

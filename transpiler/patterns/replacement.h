@@ -24,8 +24,9 @@ struct Replacement {
 // What an op of `after` leaves out it takes from the op of the same type in `before` that has the
 // same number among those of its type. Roles and scopes are those of the op that wrote the same
 // result, else those of the last matched op. A new variable is named after a result. Nothing is
-// edited; `rewriter` gives names. Error is an Obstacle: the ops cannot read what they would, or
-// give a result of another dtype or shape than its variable declares.
+// edited; `rewriter` gives names. Error is an Obstacle: an attribute cannot be computed
+// (computed_attribute.h); the ops cannot read what they would, or give a result of another dtype or
+// shape than its variable declares.
 std::variant<Replacement, Obstacle> MakeReplacement(const Match& match, const Program& program,
                                                     Era era, Rewriter* rewriter);
 

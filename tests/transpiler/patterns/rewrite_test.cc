@@ -65,7 +65,7 @@ TEST(Rewrite, APatternIsAPassOfATranspile) {
   const std::string original = Bytes(program);
   const auto transpiled = Transpile(&program, options);
   ASSERT_TRUE(transpiled.ok()) << transpiled.status();
-  EXPECT_THAT(transpiled->notes, testing::Contains("swish: replaced 1 matches"));
+  EXPECT_THAT(transpiled->notes, testing::Contains("swish: replaced 1 match"));
   ASSERT_TRUE(Untranspile(&program).ok());
   EXPECT_EQ(Bytes(program), original);
 }
@@ -94,7 +94,7 @@ TEST(Rewrite, AfterAnErrorTheProgramIsAsBefore) {
   const auto report = Rewrite(&program, *patterns);
   EXPECT_EQ(report.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(report.status().message()),
-              HasSubstr("patterns one, other still match after 32 rounds"));
+              HasSubstr("patterns \"one\", \"other\" still match after 32 rounds"));
   EXPECT_EQ(Bytes(program), original);
 }
 

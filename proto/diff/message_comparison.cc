@@ -347,7 +347,7 @@ std::vector<Part> CompareProgramHeaders(const ProgramDesc& a, const ProgramDesc&
   CompareBytes("retired_op_compatible_map", a.retired_op_compatible_map(),
                b.retired_op_compatible_map(), &parts);
   CompareBytes("edit_log", Bytes(a.edit_log()), Bytes(b.edit_log()), &parts);
-  CompareBytes("composites", Bytes(a.composites()), Bytes(b.composites()), &parts);
+  CompareBytes("composites", a.composites(), b.composites(), &parts);
   CompareBytes("unknown fields", Bytes(a.unknown_fields()), Bytes(b.unknown_fields()), &parts);
   if (!options.strict || !parts.empty()) return parts;
   const ProgramDesc a_header = WithoutBlocks(a);

@@ -132,7 +132,7 @@ void Program::ClearEditLog() { state_->desc->clear_edit_log(); }
 void Program::MakeEditLog(EditLog* log) const {
   if (const std::optional<CompositesEdit>& edit = state_->composites_edit) {
     EditLog::CompositesChange& change = *log->mutable_composites();
-    if (edit->original) *change.mutable_original() = *edit->original;
+    if (edit->original) change.set_original(*edit->original);
   }
   for (const Block& block : state_->blocks) {
     EditLog::BlockEdits& edits = *log->add_blocks();

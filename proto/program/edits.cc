@@ -183,8 +183,8 @@ void Program::RevertEdits() {
   state.FindOwners();
   if (state.composites_edit) {
     state.desc->clear_composites();
-    const std::optional<CompositeMap>& original = state.composites_edit->original;
-    if (original) *state.desc->mutable_composites() = *original;
+    const std::optional<std::string>& original = state.composites_edit->original;
+    if (original) state.desc->set_composites(*original);
   }
   ForgetEdits();
 }

@@ -94,7 +94,7 @@ struct VariableEdits {
 
 // The map of composites before it was changed.
 struct CompositesEdit {
-  std::optional<CompositeMap> original;
+  std::optional<std::string> original;
 };
 
 // Memory of an arena: freed memory stays there until the arena is destroyed.

@@ -337,7 +337,7 @@ void Rewriter::Remove(const Variable& variable) {
   removed.block_->stale_ = true;
 }
 
-void Rewriter::SetComposites(const CompositeMap& composites) {
+void Rewriter::SetComposites(std::string serialized) {
   ProgramDesc& program = *state_.desc;
   if (!state_.composites_edit) {
     state_.composites_edit.emplace();
@@ -345,10 +345,10 @@ void Rewriter::SetComposites(const CompositeMap& composites) {
   }
   state_.edited = true;
   ++state_.edit_count;
-  if (composites.composites().empty()) {
+  if (serialized.empty()) {
     program.clear_composites();
   } else {
-    *program.mutable_composites() = composites;
+    program.set_composites(std::move(serialized));
   }
 }
 

@@ -84,8 +84,8 @@ class Rewriter {
   // Removes a declaration. REQUIRES: the variable is declared and no argument names it.
   void Remove(const Variable& variable);
 
-  // Sets the program's map of composites; without one if it has none.
-  void SetComposites(const CompositeMap& composites);
+  // Sets the program's map of composites, as it is serialized; "": the program has none.
+  void SetComposites(std::string serialized);
 
   // A name that nothing in the program uses: `base`, or `base_1`, `base_2`, ... The same edits to
   // the same program give the same names.

@@ -167,8 +167,9 @@ bool Parser::ParseHeaderField() {
   }
   if (scanner_.TryConsumeWord("composites")) {
     if (!scanner_.ConsumeEquals("composites", program_.has_composites())) return false;
-    if (scanner_.AtSerialized()) return scanner_.ReadSerialized(program_.mutable_composites());
-    return scanner_.FailHere("serialized and quoted bytes");
+    if (!scanner_.AtSerialized()) return scanner_.FailHere("serialized and quoted bytes");
+    return scanner_.TryConsumeWord("serialized") &&
+           scanner_.ReadQuoted("quoted bytes", program_.mutable_composites());
   }
   if (scanner_.AtWord("unknown")) return ParseUnknownFields(&program_);
   return scanner_.FailHere(

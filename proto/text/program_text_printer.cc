@@ -287,8 +287,8 @@ void AppendHeader(const ProgramDesc& program, std::string* text) {
     AppendSerialized(program.edit_log(), text);
   }
   if (program.has_composites()) {
-    text->append(" composites=");
-    AppendSerialized(program.composites(), text);
+    text->append(" composites=serialized ");
+    AppendQuoted(program.composites(), text);
   }
   AppendUnknownFields(program.unknown_fields(), text);
   text->push_back('\n');

@@ -18,6 +18,7 @@
 #include "tests/comparisons/network_forms.h"
 #include "tests/comparisons/range_profile.h"
 #include "tests/testing/parsed_program.h"
+#include "transpiler/composites/composite_map.h"
 #include "transpiler/composites/composite_passes.h"
 #include "transpiler/patterns/rewrite.h"
 #include "transpiler/train/quantize_transpiler.h"
@@ -88,7 +89,7 @@ TEST(CompositesByComponent, AnLstmAndALayerNormAreProfiledAfterTheyAreExpanded) 
   const auto made = MakeForms(program, std::move(parameters), "x", {"n"});
   ASSERT_TRUE(made.ok()) << made.status();
   NetworkForms& forms = **made;
-  EXPECT_EQ(forms.lowered.program.Proto().composites().composites_size(), 2);
+  EXPECT_EQ(ReadCompositeMap(forms.lowered.program)->composites_size(), 2);
   EXPECT_THAT(NotOnIntegers(forms.lowered, {"matmul_v2"}), IsEmpty());
   const auto compared = CompareForms(forms, x, Fetching::kAllInOneRun);
   ASSERT_TRUE(compared.ok()) << compared.status();
@@ -107,7 +108,7 @@ TEST(CompositesByComponent, AnEncoderIsTrainedByComponent) {
   const auto forms =
       TrainForms(std::move(network), "also_quantize: 'elementwise_mul'", std::move(options));
   ASSERT_TRUE(forms.ok()) << forms.status();
-  EXPECT_GT((*forms)->lowered.program.Proto().composites().composites_size(), 0);
+  EXPECT_GT(ReadCompositeMap((*forms)->lowered.program)->composites_size(), 0);
   const auto compared = CompareForms(**forms, images, Fetching::kAllInOneRun);
   ASSERT_TRUE(compared.ok()) << compared.status();
   EXPECT_THAT(compared->differences, IsEmpty());

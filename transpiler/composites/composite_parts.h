@@ -11,6 +11,7 @@
 #include "proto/program/program_fwd.h"
 #include "proto/wire/program.pb.h"
 #include "transpiler/composites/component_parameters.h"
+#include "transpiler/composites/composite_map.pb.h"
 
 namespace fixpoint {
 

@@ -9,8 +9,8 @@
 //   ...
 //   elementwise_add(X=y.scaled, Y=b) -> (Out=y)
 //
-// The program's map of composites (proto/wire/composite_map.proto) says what each component is and
-// what stood there, for raise_composites.
+// The program's map of composites (transpiler/composites/composite_map.proto) says what each
+// component is and what stood there, for raise_composites.
 
 #include <deque>
 #include <memory>
@@ -31,6 +31,7 @@
 #include "proto/program/program.h"
 #include "proto/program/rewriter.h"
 #include "transpiler/composites/components.h"
+#include "transpiler/composites/composite_map.h"
 #include "transpiler/patterns/pattern_file.h"
 #include "transpiler/patterns/pattern_pass.h"
 #include "transpiler/patterns/pattern_reader.h"
@@ -193,7 +194,7 @@ class ExpandComposites final : public Pass {
     for (const Op& op : program.ops()) {
       if (IsComposite(op.type())) patterns.AddFor(op);
     }
-    CompositeMap map = program.Proto().composites();
+    ASSIGN_OR_RETURN(CompositeMap map, ReadCompositeMap(program));
     const int known = map.composites_size();
     ApplyOptions options;
     auto* const rewrite = dynamic_cast<RewriteContext*>(&context);
@@ -211,7 +212,8 @@ class ExpandComposites final : public Pass {
       return obstacle;
     };
     ASSIGN_OR_RETURN(RewriteReport report, ApplyPatterns(patterns.all(), options, &program));
-    if (map.composites_size() > known) Rewriter(&program, kName).SetComposites(map);
+    if (map.composites_size() > known)
+      Rewriter(&program, kName).SetComposites(map.SerializeAsString());
     if (rewrite == nullptr) {
       context.notes.push_back(
           absl::StrCat(kName, ": expanded ", report.replaced.size(), " composites"));

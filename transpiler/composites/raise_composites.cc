@@ -32,6 +32,7 @@
 #include "proto/program/program.h"
 #include "proto/program/rewriter.h"
 #include "transpiler/composites/component_parameters.h"
+#include "transpiler/composites/composite_map.h"
 #include "transpiler/composites/composite_parts.h"
 #include "transpiler/patterns/pattern_pass.h"
 #include "transpiler/pipeline/pass.h"
@@ -182,7 +183,7 @@ class RaiseComposites final : public Pass {
 
   absl::Status Run(Program& program, PassContext& context) const override {
     auto* const rewrite = dynamic_cast<RewriteContext*>(&context);
-    const CompositeMap map = program.Proto().composites();
+    ASSIGN_OR_RETURN(const CompositeMap map, ReadCompositeMap(program));
     if (map.composites().empty()) return absl::OkStatus();
     CompositeMap rest;
     Raiser raiser(&program);
@@ -198,7 +199,7 @@ class RaiseComposites final : public Pass {
       for (ReplacedMatch& one : replaced) rewrite->report.replaced.push_back(std::move(one));
     }
     if (rest.composites_size() < map.composites_size()) {
-      Rewriter(&program, kName).SetComposites(rest);
+      Rewriter(&program, kName).SetComposites(rest.SerializeAsString());
     }
     if (rewrite == nullptr) {
       context.notes.push_back(absl::StrCat(kName, ": gave ", raised, " composites back"));

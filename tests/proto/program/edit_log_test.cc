@@ -78,11 +78,8 @@ std::vector<EditCase> EditCases() {
        }},
       {"TheMapOfComposites",
        [](Program&, Rewriter& rewriter) {
-         CompositeMap composites;
-         composites.add_composites()->set_block(0);
-         rewriter.SetComposites(composites);
-         composites.add_composites()->set_block(1);
-         rewriter.SetComposites(composites);
+         rewriter.SetComposites("a map");
+         rewriter.SetComposites("another");
        }},
       {"RemovedAndInsertedAtOnePlace",
        [](Program& program, Rewriter& rewriter) {

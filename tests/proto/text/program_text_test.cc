@@ -132,7 +132,7 @@ TEST(ProgramText, TheHeaderSaysWhatEachReleaseWrote) {
              "program version=serialized \"\" op_versions={}\n");
   ExpectText(FromTextFormat<ProgramDesc>(R"pb(op_version_map { pair { op_name: "relu" } }
                                               edit_log { fingerprint: 1 }
-                                              composites { composites { block: 0 } })pb"),
+                                              composites: "\n\002\010\000")pb"),
              "program op_versions=serialized \"\\n\\x06\\n\\x04relu\" "
              "edit_log=serialized \"\\t\\x01\\x00\\x00\\x00\\x00\\x00\\x00\\x00\" "
              "composites=serialized \"\\n\\x02\\x08\\x00\"\n");

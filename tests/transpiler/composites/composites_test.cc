@@ -22,6 +22,7 @@
 #include "runtime/tensor.h"
 #include "tests/testing/parsed_program.h"
 #include "transpiler/composites/component_parameters.h"
+#include "transpiler/composites/composite_map.h"
 #include "transpiler/composites/composite_passes.h"
 #include "transpiler/freeze/freeze.h"
 #include "transpiler/freeze/test_program.h"
@@ -143,7 +144,7 @@ TEST(Composites, RaisedAgainTheyHaveTheSameBytes) {
   Program program = ParsedProgram(kFunctions);
   const std::string original = Bytes(program);
   program = Expanded(program);
-  EXPECT_EQ(program.Proto().composites().composites_size(), 5);
+  EXPECT_EQ(ReadCompositeMap(program)->composites_size(), 5);
   // Saved and loaded.
   program = *Program::Create(program.Proto());
   ASSERT_TRUE(RunPasses(&program, "raise_composites").ok());
@@ -205,7 +206,7 @@ TEST(Composites, GradientsAreEqualAndComeBackToo) {
   program.ForgetEdits();
   const std::string original = Bytes(program);
   Program expanded = Expanded(program);
-  EXPECT_EQ(expanded.Proto().composites().composites_size(), 3);
+  EXPECT_EQ(ReadCompositeMap(expanded)->composites_size(), 3);
   const std::vector<std::pair<std::string, std::vector<int64_t>>> values = {
       {"x", {3, 4}}, {"w", {4, 4}}, {"g", {4}}, {"b", {4}}};
   for (const char* gradient : {"w@GRAD", "g@GRAD", "b@GRAD"}) {
@@ -532,11 +533,11 @@ const Op* FindOp(const Program& program, const std::string& type) {
 
 TEST(Composites, TheMapSurvivesFreezingAndLowering) {
   const Quantized quantized = QuantizedGated();
-  EXPECT_EQ(quantized.simulated.Proto().composites().composites_size(), 1);
-  EXPECT_EQ(quantized.frozen.program.Proto().composites().composites_size(), 1);
+  EXPECT_EQ(ReadCompositeMap(quantized.simulated)->composites_size(), 1);
+  EXPECT_EQ(ReadCompositeMap(quantized.frozen.program)->composites_size(), 1);
   const auto lowered = Lower(quantized.frozen.program, quantized.frozen.scope);
   ASSERT_TRUE(lowered.ok()) << lowered.status();
-  EXPECT_EQ(lowered->program.Proto().composites().composites_size(), 1);
+  EXPECT_EQ(ReadCompositeMap(lowered->program)->composites_size(), 1);
 }
 
 TEST(Composites, ARaisedCompositeHasTheParametersOfItsComponents) {

@@ -125,7 +125,6 @@ std::optional<IntegerReason> WhyNotInWideSums(const Form& form, const CodedProdu
   if (form.trait.form == ProductTrait::Form::kTransposedConvolution) {
     return IntegerReason::kTooManyBits;
   }
-  if (form.is_channels_last()) return IntegerReason::kAttributes;
   if (product.activation.has_zero_point || product.has_weight_zero_points()) {
     return IntegerReason::kZeroPoint;
   }

@@ -8,6 +8,12 @@ std::optional<CodeRange> HeldOf(const CodeRange& made, bool is_affine, bool is_n
   return CodesHeldOf(made, is_never_negative && !is_affine);
 }
 
+std::optional<CodeRange> WideOf(const CodeRange& made, bool is_affine, bool is_never_negative) {
+  const bool can_be = !is_affine && !made.is_unsigned;
+  if (!can_be || HeldOf(made, is_affine, is_never_negative)) return std::nullopt;
+  return made;
+}
+
 }  // namespace
 
 std::optional<CodeRange> CodesHeldOf(const CodeRange& made, bool is_never_negative) {
@@ -22,14 +28,17 @@ std::optional<CodeRange> CodesHeldOf(const CodeOp& op, bool is_never_negative) {
   return HeldOf(op.codes, op.scales_are_steps, is_never_negative);
 }
 
-std::optional<CodeRange> WideCodesOf(const CodeOp& op, bool is_never_negative) {
-  const bool can_be = !op.multiplies_by_step && !op.scales_are_steps && !op.codes.is_unsigned;
-  if (!can_be || CodesHeldOf(op, is_never_negative)) return std::nullopt;
-  return op.codes;
-}
-
 std::optional<CodeRange> CodesHeldOf(const QuantSpec& spec, bool is_never_negative) {
   return HeldOf(CodeRangeOf(spec), spec.scheme() == QuantSpec::AFFINE, is_never_negative);
+}
+
+std::optional<CodeRange> WideCodesOf(const CodeOp& op, bool is_never_negative) {
+  if (op.multiplies_by_step) return std::nullopt;
+  return WideOf(op.codes, op.scales_are_steps, is_never_negative);
+}
+
+std::optional<CodeRange> WideCodesOf(const QuantSpec& spec, bool is_never_negative) {
+  return WideOf(CodeRangeOf(spec), spec.scheme() == QuantSpec::AFFINE, is_never_negative);
 }
 
 }  // namespace fixpoint

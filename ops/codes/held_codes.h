@@ -1,8 +1,7 @@
 // Which codes are held in 8 bits, from which products, sums and lookups are computed, and which in
-// 16, from which products are. The
-// executor's plan notes the values that it holds so (plan_builder.h), and lowering writes
-// integer_dequantize where such codes are read as floats; both ask here of what an op quantizes.
-// Tensors that are INT8 already are held as they are.
+// 16, from which products are. The executor's plan notes the values that it holds so
+// (plan_builder.h), and lowering writes integer_dequantize where such codes are read as floats;
+// both ask here of what an op quantizes. Tensors that are INT8 already are held as they are.
 
 #ifndef FIXPOINT_OPS_CODES_HELD_CODES_H_
 #define FIXPOINT_OPS_CODES_HELD_CODES_H_
@@ -30,6 +29,8 @@ std::optional<CodeRange> CodesHeldOf(const QuantSpec& spec, bool is_never_negati
 // read them as integers. Nothing where 8 bits hold them, where they have a zero point, and where
 // the op gives other floats than those that they stand for.
 std::optional<CodeRange> WideCodesOf(const CodeOp& op, bool is_never_negative);
+// The same for the codes that the ops of a spec make. REQUIRES: that of CodeRangeOf.
+std::optional<CodeRange> WideCodesOf(const QuantSpec& spec, bool is_never_negative);
 
 }  // namespace fixpoint
 

@@ -1,9 +1,13 @@
 #include "runtime/kernels/layout.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "proto/base/status_macros.h"
 #include "runtime/kernels/extents.h"
 #include "runtime/kernels/onednn.h"
+#include "runtime/kernels/strided_copy.h"
 
 namespace fixpoint::kernels {
 namespace {
@@ -35,17 +39,48 @@ class Reorder final : public LayoutConversion {
   Execution reorder_;
 };
 
+// oneDNN knows no integers of 16 bits.
+class CopyOf16Bits final : public LayoutConversion {
+ public:
+  static absl::StatusOr<std::unique_ptr<LayoutConversion>> Plan(DimsView dims, ImageOrder order) {
+    const Dims in_memory = {dims[0], dims[2], dims[3], dims[1]};
+    const StridedLayout row_major = TransposedLayout(dims, {0, 2, 3, 1});
+    const StridedLayout channels_last = RowMajorLayout(in_memory);
+    const bool is_from_row_major = order == ImageOrder::kToChannelsLast;
+    ASSIGN_OR_RETURN(std::unique_ptr<StridedCopy> copy,
+                     StridedCopy::Plan(in_memory, is_from_row_major ? row_major : channels_last,
+                                       is_from_row_major ? channels_last : row_major));
+    return std::unique_ptr<LayoutConversion>(
+        new CopyOf16Bits(*ElementCount(dims), std::move(copy)));
+  }
+
+  void Run(const uint8_t* from, uint8_t* to) override {
+    copy_->Run<int16_t>(absl::MakeConstSpan(reinterpret_cast<const int16_t*>(from), size_),
+                        absl::MakeSpan(reinterpret_cast<int16_t*>(to), size_));
+  }
+
+  std::string implementation() const override { return "loops"; }
+
+ private:
+  CopyOf16Bits(int64_t size, std::unique_ptr<StridedCopy> copy)
+      : size_(size), copy_(std::move(copy)) {}
+
+  int64_t size_;
+  std::unique_ptr<StridedCopy> copy_;
+};
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<LayoutConversion>> LayoutConversion::Plan(DimsView dims,
                                                                          size_t element_size,
                                                                          ImageOrder order) {
   RETURN_IF_ERROR(CheckExtents("images", dims));
-  // Nothing is computed: any type of that size will do.
+  if (element_size == 2) return CopyOf16Bits::Plan(dims, order);
   if (element_size != 1 && element_size != 4) {
     return absl::UnimplementedError(
-        absl::StrCat("images of elements of ", element_size, " bytes; want 1 or 4"));
+        absl::StrCat("images of elements of ", element_size, " bytes; want 1, 2 or 4"));
   }
+  // Nothing is computed: any type of that size will do.
   const memory::data_type type = element_size == 1 ? memory::data_type::u8 : memory::data_type::f32;
   return Planned("a conversion of layouts", [&]() -> std::unique_ptr<LayoutConversion> {
     return std::make_unique<Reorder>(dims, type, order);

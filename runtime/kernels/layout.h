@@ -18,8 +18,8 @@ enum class ImageOrder { kToChannelsLast, kToRowMajor };
 // Not for two threads at once.
 class LayoutConversion {
  public:
-  // For images [batch, channels, height, width] whose elements have 1 or 4 bytes. Errors: those of
-  // CheckExtents (extents.h); kUnimplemented: elements of another size.
+  // For images [batch, channels, height, width] whose elements have 1, 2 or 4 bytes. Errors: those
+  // of CheckExtents (extents.h); kUnimplemented: elements of another size.
   static absl::StatusOr<std::unique_ptr<LayoutConversion>> Plan(DimsView dims, size_t element_size,
                                                                 ImageOrder order);
   virtual ~LayoutConversion() = default;
@@ -27,7 +27,7 @@ class LayoutConversion {
   // REQUIRES: both hold all elements, and are not the same memory.
   virtual void Run(const uint8_t* from, uint8_t* to) = 0;
 
-  // oneDNN's name for it.
+  // The name of the code that does it.
   virtual std::string implementation() const = 0;
 };
 

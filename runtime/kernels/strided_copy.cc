@@ -204,6 +204,7 @@ void StridedCopy::Run(absl::Span<const T> all_from, absl::Span<T> all_to) const 
 }
 
 template void StridedCopy::Run(absl::Span<const float>, absl::Span<float>) const;
+template void StridedCopy::Run(absl::Span<const int16_t>, absl::Span<int16_t>) const;
 template void StridedCopy::Run(absl::Span<const int32_t>, absl::Span<int32_t>) const;
 template void StridedCopy::Run(absl::Span<const int64_t>, absl::Span<int64_t>) const;
 template void StridedCopy::Run(absl::Span<const int8_t>, absl::Span<int8_t>) const;

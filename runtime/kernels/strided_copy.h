@@ -39,8 +39,8 @@ class StridedCopy {
   static absl::StatusOr<std::unique_ptr<StridedCopy>> Plan(DimsView dims, const StridedLayout& from,
                                                            const StridedLayout& to);
 
-  // T is float, int32_t, int64_t, int8_t or uint8_t. REQUIRES: the layouts stay inside of the
-  // spans.
+  // T is float, int64_t, int32_t, int16_t, int8_t or uint8_t. REQUIRES: the layouts stay inside of
+  // the spans.
   template <typename T>
   void Run(absl::Span<const T> from, absl::Span<T> to) const;
 

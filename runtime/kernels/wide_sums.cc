@@ -54,8 +54,11 @@ class ConvolutionLines {
   int64_t matrices() const { return shape_.groups; }
   int64_t first_matrix(int64_t /*row*/) const { return 0; }
   int64_t matrices_of_row() const { return shape_.groups; }
+  // Taps are in the order of an image in memory, with the channels last.
   int64_t weight_at(int64_t matrix, int64_t tap, int64_t column) const {
-    return (matrix * columns() + column) * taps() + tap;
+    const int64_t of_group = shape_.channels / shape_.groups;
+    const int64_t area = shape_.window[0].kernel * shape_.window[1].kernel;
+    return (matrix * columns() + column) * taps() + tap % of_group * area + tap / of_group;
   }
 
   const int16_t* Line(const int16_t* inputs, int64_t row, int64_t group, int16_t* memory) const {
@@ -66,18 +69,17 @@ class ConvolutionLines {
     const int64_t image = row / shape_.out_width / shape_.out_height;
     const int64_t of_group = shape_.channels / shape_.groups;
     int16_t* to = memory;
-    for (int64_t c = 0; c < of_group; ++c) {
-      const int16_t* const plane =
-          inputs + (image * shape_.channels + group * of_group + c) * shape_.height * shape_.width;
-      for (int64_t i = 0; i < vertical.kernel; ++i) {
-        const int64_t from_y = y * vertical.stride - vertical.pad_before + i * vertical.dilation;
-        for (int64_t j = 0; j < horizontal.kernel; ++j) {
-          const int64_t from_x =
-              x * horizontal.stride - horizontal.pad_before + j * horizontal.dilation;
-          const bool is_padding =
-              from_y < 0 || from_y >= shape_.height || from_x < 0 || from_x >= shape_.width;
-          *to++ = is_padding ? int16_t{0} : plane[from_y * shape_.width + from_x];
+    for (int64_t i = 0; i < vertical.kernel; ++i) {
+      const int64_t from_y = y * vertical.stride - vertical.pad_before + i * vertical.dilation;
+      for (int64_t j = 0; j < horizontal.kernel; ++j, to += of_group) {
+        const int64_t from_x =
+            x * horizontal.stride - horizontal.pad_before + j * horizontal.dilation;
+        if (from_y < 0 || from_y >= shape_.height || from_x < 0 || from_x >= shape_.width) {
+          std::fill_n(to, of_group, int16_t{0});
+          continue;
         }
+        const int64_t pixel = (image * shape_.height + from_y) * shape_.width + from_x;
+        std::copy_n(inputs + pixel * shape_.channels + group * of_group, of_group, to);
       }
     }
     return memory;

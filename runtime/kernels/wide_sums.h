@@ -19,8 +19,7 @@ namespace fixpoint::kernels {
 
 // The operands of a run.
 struct WideOperands {
-  absl::Span<const int16_t>
-      inputs;  // codes, row major: images are [batch, channels, rows, columns]
+  absl::Span<const int16_t> inputs;   // codes
   absl::Span<const uint8_t> weights;  // packed codes
   absl::Span<const float> scales;     // of the output channels
   EpilogueOperands epilogue = {};

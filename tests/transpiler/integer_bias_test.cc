@@ -168,6 +168,11 @@ TEST(IntegerBias, StaysFloatWhereTheProductDoes) {
       "the sums are of codes of more than 8 bits, to which floats are added";
   EXPECT_EQ(WhyFloat(3, "activations { bits: 9 }"), kTooManyBits);
   EXPECT_EQ(WhyFloat(3, "weights { bits: 9 }"), kTooManyBits);
+  // Codes of groups have 4 bits more than the spec.
+  constexpr char kGroups[] =
+      "weights { quantizer: 'channel_wise_grouped' axis: 1 form: FUSED granularity: PER_CHANNEL ";
+  EXPECT_EQ(WhyFloat(3, absl::StrCat(kGroups, "bits: 4 }")), "");
+  EXPECT_EQ(WhyFloat(3, absl::StrCat(kGroups, "bits: 6 }")), kTooManyBits);
   EXPECT_EQ(WhyFloat(3,
                      "weights { quantizer: 'channel_wise_abs_max' axis: 0 granularity: PER_CHANNEL "
                      "form: SEPARATE }"),

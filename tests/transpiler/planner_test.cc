@@ -313,6 +313,25 @@ TEST(Planner, GivesTheRightOperandOfAProductSignedCodes) {
                           "Y has unsigned codes, so the product is not lowered"));
 }
 
+// Codes of groups have 4 bits more than the spec.
+TEST(Planner, CountsTheBitsOfStoredCodesInAnAccumulator) {
+  Program program = ParsedProgram(R"(
+  var x f32[-1,784]
+  var w f32[784,4] persistable
+  var y f32[-1,4]
+  mul(X=x, Y=w) -> (Out=y)
+)");
+  TranspileOptions options;
+  options.target = *BuiltInTarget("onednn_int8");
+  options.target->set_accumulator_bits(24);
+  options.config = Config(
+      "weights { quantizer: 'channel_wise_grouped' granularity: PER_CHANNEL axis: 1 form: FUSED "
+      "bits: 4 }");
+  const absl::StatusOr<TranspileResult> result = Transpile(&program, options);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->plan.decisions(0).detail(), "784 products of 8 and 8 bits; 24 bits hold 511");
+}
+
 TEST(Planner, NamesEverySlotThatARuleSkips) {
   Program program = ParsedProgram(kReluAndReaders);
   TranspileOptions options;

@@ -139,23 +139,35 @@ constexpr BadTarget kBadTargets[] = {
      "t.textproto: conventions.scale_suffix is missing"},
 };
 
-std::string AbilitiesError(const std::string& abilities, int bits) {
+std::string AbilitiesError(const std::string& abilities, int bits,
+                           const std::string& name = "abs_max") {
   const QuantizerTable quantizers;
+  const Quantizer& quantizer = *quantizers.Find(name);
   const auto target =
       ParseTarget(absl::StrCat(kGood, "weight_abilities { ", abilities, " }"), "t", quantizers);
   EXPECT_TRUE(target.ok()) << target.status();
   QuantSpec spec = target->weights();
-  spec.set_granularity(QuantSpec::PER_TENSOR);
-  spec.set_scheme(QuantSpec::SYMMETRIC);
+  spec.set_quantizer(name);
+  spec.set_form(quantizer.recipes().front().form);
+  spec.set_granularity(quantizer.granularity());
+  spec.set_scheme(quantizer.scheme());
   spec.set_bits(bits);
-  return std::string(
-      CheckAbilities(*target, SlotRole::WEIGHT, *quantizers.Find("abs_max"), spec).message());
+  return std::string(CheckAbilities(*target, SlotRole::WEIGHT, quantizer, spec).message());
 }
 
 TEST(Target, SaysWhichBitsItDoes) {
   EXPECT_EQ(AbilitiesError("max_bits: 7", 8), "target t: bits 8; it does at most 7");
   EXPECT_EQ(AbilitiesError("min_bits: 4", 3), "target t: bits 3; it does at least 4");
   EXPECT_EQ(AbilitiesError("min_bits: 4 max_bits: 7", 8), "target t: bits 8; it does 4 to 7");
+}
+
+// Its codes are integers times that of their group, of 4 bits.
+TEST(Target, MeansTheBitsOfTheCodesThatAreStored) {
+  EXPECT_EQ(AbilitiesError("max_bits: 8", 4, "channel_wise_grouped"), "");
+  EXPECT_EQ(AbilitiesError("max_bits: 8", 5, "channel_wise_grouped"),
+            "target t: bits 5, whose codes have 9; it does at most 8");
+  EXPECT_EQ(AbilitiesError("min_bits: 8", 4, "channel_wise_grouped"), "");
+  EXPECT_EQ(AbilitiesError("min_bits: 2", 1, "channel_wise_binary"), "") << "-1 and 1, of 2 bits";
 }
 
 // Half of the codes of s8 are negative, and those of u8 reach 255.

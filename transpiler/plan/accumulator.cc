@@ -38,21 +38,23 @@ int64_t ProductsOfSum(const Op& op, Era era) {
 
 }  // namespace
 
-std::optional<std::string> WhyTooNarrow(const Target& target, const Op& op, Era era,
-                                        const std::vector<SlotPlan>& slots) {
+std::optional<std::string> WhyTooNarrow(const Target& target, const QuantizerTable& quantizers,
+                                        const Op& op, Era era, const std::vector<SlotPlan>& slots) {
   const std::optional<ProductTrait>& trait = TraitsOf(op).product;
   if (!target.has_accumulator_bits() || !trait) return std::nullopt;
   const SlotPlan* const activation = FindSlot(slots, trait->activation);
   const SlotPlan* const weight = FindSlot(slots, trait->weight);
   if (activation == nullptr || weight == nullptr) return std::nullopt;
-  // Others are complained of, as a spec that nothing supports.
-  if (!AreBits(activation->spec.bits()) || !AreBits(weight->spec.bits())) return std::nullopt;
-  const int64_t most = MostProducts(target.accumulator_bits(), activation->spec, weight->spec);
+  const std::optional<QuantSpec> left = FindStoredSpec(activation->spec, quantizers);
+  const std::optional<QuantSpec> right = FindStoredSpec(weight->spec, quantizers);
+  // A spec that nothing supports is complained of elsewhere.
+  if (!left || !right) return std::nullopt;
+  const int64_t most = MostProducts(target.accumulator_bits(), *left, *right);
   const int64_t products = ProductsOfSum(op, era);
   if (products > 0 && products <= most) return std::nullopt;
   return absl::StrCat(products > 0 ? absl::StrCat(products) : "an unknown number of",
-                      " products of ", activation->spec.bits(), " and ", weight->spec.bits(),
-                      " bits; ", target.accumulator_bits(), " bits hold ", most);
+                      " products of ", left->bits(), " and ", right->bits(), " bits; ",
+                      target.accumulator_bits(), " bits hold ", most);
 }
 
 }  // namespace fixpoint

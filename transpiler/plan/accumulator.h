@@ -8,17 +8,18 @@
 #include <vector>
 
 #include "ops/era.h"
+#include "ops/quantizer_table.h"
 #include "proto/config/target.pb.h"
 #include "proto/program/program_fwd.h"
 #include "transpiler/plan/slot_specs.h"
 
 namespace fixpoint {
 
-// Why the target's accumulator does not hold the sums of a product with these slots: "800 products
-// of 8 and 8 bits; 16 bits hold 1". Nothing if it does, if the target says no width, or if the op
-// is no product of two of the slots.
-std::optional<std::string> WhyTooNarrow(const Target& target, const Op& op, Era era,
-                                        const std::vector<SlotPlan>& slots);
+// Why the target's accumulator does not hold the sums of a product with these slots, of the codes
+// that are stored: "800 products of 8 and 8 bits; 16 bits hold 1". Nothing if it does, if the
+// target says no width, or if the op is no product of two of the slots.
+std::optional<std::string> WhyTooNarrow(const Target& target, const QuantizerTable& quantizers,
+                                        const Op& op, Era era, const std::vector<SlotPlan>& slots);
 
 }  // namespace fixpoint
 

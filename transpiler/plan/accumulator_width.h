@@ -5,8 +5,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
+#include <utility>
 
 #include "ops/code_range.h"
+#include "ops/quantizer.h"
+#include "ops/quantizer_table.h"
 #include "proto/config/quant_spec.pb.h"
 
 namespace fixpoint {
@@ -22,6 +26,19 @@ inline int64_t LargestMagnitude(const QuantSpec& spec) {
   if (spec.scheme() == QuantSpec::AFFINE) return int64_t{codes.largest} - codes.smallest;
   if (spec.signedness() == QuantSpec::UNSIGNED) return codes.largest;
   return std::max<int64_t>(codes.largest, -codes.smallest);
+}
+
+// The spec of the codes that the ops of a spec store, which may lack a scheme; nothing where its
+// quantizer does not have such bits.
+inline std::optional<QuantSpec> FindStoredSpec(QuantSpec spec, const QuantizerTable& quantizers) {
+  const Quantizer* const quantizer = quantizers.Find(spec.quantizer());
+  if (quantizer == nullptr || spec.bits() < quantizer->least_bits() ||
+      spec.bits() > quantizer->most_bits()) {
+    return std::nullopt;
+  }
+  spec.set_scheme(quantizer->scheme());
+  spec = StoredSpec(*quantizer, std::move(spec));
+  return AreBits(spec.bits()) ? std::optional(spec) : std::nullopt;
 }
 
 // How many products of two codes, whatever they are, add up in a signed integer of so many bits.

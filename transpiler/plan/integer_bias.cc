@@ -25,26 +25,27 @@ std::string Said(const Argument& argument) {
   return absl::StrCat(std::string(argument.slot_name()), " is ", argument.name());
 }
 
-// Why a product that is not computed on integers of 8 bits has no sums to add to.
+// Why a product that is not computed on integers has no sums to add to.
 std::string StaysFloat(IntegerReason reason) {
-  if (reason == IntegerReason::kTooManyBits) {
-    return "the sums are of codes of more than 8 bits, to which floats are added";
-  }
   return absl::StrCat("the product stays ", IntegerReasonMeaning(reason));
 }
 
-// The codes of 8 bits that hold what an operand reads.
-OperandOrReason OperandOf(const Argument& operand, const SiteFacts& facts) {
+// The codes that hold what an operand reads.
+OperandOrReason OperandOf(const Argument& operand, const SiteFacts& facts,
+                          const QuantizerTable& quantizers) {
   const Site* const site = facts.FindSite(&operand);
   if (site == nullptr) return IntegerReason::kNotQuantized;
-  const QuantSpec& spec = site->spec;
+  const Quantizer* const quantizer = quantizers.Find(site->spec.quantizer());
+  if (quantizer == nullptr) return IntegerReason::kNotQuantized;
+  const QuantSpec spec = StoredSpec(*quantizer, site->spec);
   const bool is_affine = spec.scheme() == QuantSpec::AFFINE;
   const bool is_never_negative =
       site->role == SlotRole::ACTIVATION && facts.IsNeverNegative(*site->value);
   const std::optional<CodeRange> held = CodesHeldOf(spec, is_never_negative);
-  if (!held) return IntegerReason::kTooManyBits;
   CodedOperand read = {{}, DeclaredDims(operand)};
-  read.codes.is_unsigned = held->is_unsigned;
+  read.codes.is_wide = !held;
+  if (!held && !WideCodesOf(spec, is_never_negative)) return IntegerReason::kTooManyBits;
+  read.codes.is_unsigned = held && held->is_unsigned;
   const bool has_channels = spec.granularity() == QuantSpec::PER_CHANNEL;
   if (has_channels) read.codes.channel_axis = spec.axis();
   read.codes.has_zero_point = is_affine && !has_channels;
@@ -106,7 +107,8 @@ std::optional<std::string> IntegerBias::WhyNotSums(const Op& product, const Argu
   const std::optional<OpAttributes> attributes = OpAttributes::Of(product.desc(), facts_.era());
   if (!attributes) return "the attributes of the product cannot be read";
   const ProductOrReason decision = DecideProduct(
-      product, *attributes, [this](const Argument& operand) { return OperandOf(operand, facts_); });
+      product, *attributes,
+      [this](const Argument& operand) { return OperandOf(operand, facts_, quantizers_); });
   if (const auto* const reason = std::get_if<IntegerReason>(&decision)) return StaysFloat(*reason);
   const auto& decided = std::get<CodedProduct>(decision);
   // The steps of the bias are compared with those of an op on integers.
@@ -116,6 +118,9 @@ std::optional<std::string> IntegerBias::WhyNotSums(const Op& product, const Argu
     return decided.own.any()
                ? absl::StrCat(Said(sums), ", to which the product has added a bias or done more")
                : "the product has a factor";
+  }
+  if (decided.is_wide()) {
+    return "the sums are of codes of more than 8 bits, to which floats are added";
   }
   if (decided.KindOfBias(BiasForm::kCodesOfSums) != BiasKind::kToSums) {
     return decided.sums.products == 0 ? "the shape of the weight is not known"

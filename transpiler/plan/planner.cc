@@ -312,7 +312,8 @@ bool Planner::PlanSlots(const Op& op, const OpSchema& schema, const Target::Quan
     return false;
   }
   if (entry.shared_scale()) ShareSpec(slots);
-  if (std::optional<std::string> too_narrow = WhyTooNarrow(target_, op, EraOf(program_), slots)) {
+  if (std::optional<std::string> too_narrow =
+          WhyTooNarrow(target_, quantizers_, op, EraOf(program_), slots)) {
     decision.reason = Reason::kAccumulatorTooNarrow;
     decision.detail = *std::move(too_narrow);
     return false;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
@@ -137,7 +138,8 @@ void CheckRole(absl::string_view role, const QuantSpec& spec, const Target::Abil
 }
 
 // The width of the accumulator holds the products of the target's own codes.
-void CheckAccumulator(const Target& target, const Complain& complain) {
+void CheckAccumulator(const Target& target, const QuantizerTable& quantizers,
+                      const Complain& complain) {
   if (!target.has_accumulator_bits()) return;
   const int bits = target.accumulator_bits();
   if (bits < kLeastAccumulatorBits || bits > kMostAccumulatorBits) {
@@ -149,12 +151,11 @@ void CheckAccumulator(const Target& target, const Complain& complain) {
     complain(absl::StrCat("bias is INT32, and accumulator_bits ", bits,
                           "; want 32 or more, or a FLOAT bias"));
   }
-  const int of_activation = target.activations().bits();
-  const int of_weight = target.weights().bits();
-  if (!AreBits(of_activation) || !AreBits(of_weight)) return;
-  if (MostProducts(bits, target.activations(), target.weights()) > 0) return;
+  const std::optional<QuantSpec> activation = FindStoredSpec(target.activations(), quantizers);
+  const std::optional<QuantSpec> weight = FindStoredSpec(target.weights(), quantizers);
+  if (!activation || !weight || MostProducts(bits, *activation, *weight) > 0) return;
   complain(absl::StrCat("accumulator_bits is ", bits, ", which does not hold one product of ",
-                        of_activation, " and ", of_weight, " bits"));
+                        activation->bits(), " and ", weight->bits(), " bits"));
 }
 
 // A shift gives the bits of what is simulated only where everything that it takes part in is one.
@@ -202,7 +203,7 @@ std::vector<std::string> Complaints(const Target& target, const QuantizerTable& 
     complain("bias is INT32, for which the reference has no op; want no reference_ops_only");
   }
   CheckComposites(target, complain);
-  CheckAccumulator(target, complain);
+  CheckAccumulator(target, quantizers, complain);
   CheckRequantization(target, complain);
   CheckRole("weights", target.weights(), target.weight_abilities(), quantizers, complain);
   CheckRole("activations", target.activations(), target.activation_abilities(), quantizers,
@@ -339,9 +340,12 @@ absl::Status CheckAbilities(const Target& target, SlotRole::Role role, const Qua
     return cannot("quantizer ", spec.quantizer(), " is not among its ",
                   absl::StrJoin(abilities.quantizers(), ", "));
   }
-  if ((abilities.has_min_bits() && spec.bits() < abilities.min_bits()) ||
-      (abilities.has_max_bits() && spec.bits() > abilities.max_bits())) {
-    return cannot("bits ", spec.bits(), "; it does ",
+  const int bits = StoredSpec(quantizer, spec).bits();
+  if ((abilities.has_min_bits() && bits < abilities.min_bits()) ||
+      (abilities.has_max_bits() && bits > abilities.max_bits())) {
+    return cannot("bits ", spec.bits(),
+                  bits != spec.bits() ? absl::StrCat(", whose codes have ", bits) : "",
+                  "; it does ",
                   !abilities.has_max_bits() ? absl::StrCat("at least ", abilities.min_bits())
                   : !abilities.has_min_bits()
                       ? absl::StrCat("at most ", abilities.max_bits())

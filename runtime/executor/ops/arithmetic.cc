@@ -137,6 +137,7 @@ absl::Status PlanCast(OpPlanner& op) {
       !out_is_kept) {
     WideCodes codes;
     codes.codes = x;
+    codes.layout = layout;
     WriteWideNumbers(op, "Out", codes);
     return absl::OkStatus();
   }

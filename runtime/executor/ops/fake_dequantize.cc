@@ -54,6 +54,7 @@ absl::Status PlanDequantize(OpPlanner& op, const Dequantization& d) {
   }
   if (const WideCodes* const held = FindWideNumbers(op, "X"); held != nullptr) {
     wide.codes = held->codes;
+    wide.layout = held->layout;
     const bool are_same = held->ranges == ranges && held->largest_code == d.largest_code &&
                           held->channel_axis == d.channel_axis;
     if (are_same || held->ranges == Buffer()) return WriteWideCodes(op, d.output, wide);

@@ -29,8 +29,7 @@ absl::Status PlanQuantize(OpPlanner& op) {
       op.Number("multiplier"), static_cast<float>(op.attributes().Int("smallest_code")),
       static_cast<float>(op.attributes().Int("out_largest_code")), static_cast<float>(zero_point)};
   const bool is_wide = IsWideCodeDtype(type.dtype);
-  // Products read wide codes row major.
-  const Layout layout = is_wide ? Layout::kRowMajor : op.InputLayout("X");
+  const Layout layout = op.InputLayout("X");
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", layout));
   const Buffer out = op.WriteAs("Out", type, layout);
   const OutputType output_type = OutputTypeOf(type.dtype);
@@ -75,7 +74,8 @@ absl::Status PlanDequantizeWide(OpPlanner& op) {
   }
   WideCodes codes;
   ASSIGN_OR_RETURN(codes.largest_code, LargestCodeOf(op));
-  ASSIGN_OR_RETURN(codes.codes, op.Read("X", VarType::INT16));
+  codes.layout = op.InputLayout("X");
+  ASSIGN_OR_RETURN(codes.codes, op.Read("X", VarType::INT16, codes.layout));
   codes.ranges = AddNumber(op, "range", op.Number("range"));
   return WriteWideCodes(op, "Out", codes);
 }

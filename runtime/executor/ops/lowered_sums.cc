@@ -201,10 +201,10 @@ bool AreWide(const OpPlanner& op, const Sums& sums) {
 }
 
 // The codes in a slot as INT16. Error (kUnimplemented): they are no codes.
-absl::StatusOr<Buffer> ReadWidened(OpPlanner& op, absl::string_view slot) {
+absl::StatusOr<Buffer> ReadWidened(OpPlanner& op, absl::string_view slot, Layout layout) {
   const VarType::Type dtype = op.InputType(slot).dtype;
   if (!IsWideCodeDtype(dtype)) RETURN_IF_ERROR(CodeTypeOf(op, slot).status());
-  ASSIGN_OR_RETURN(const Buffer codes, op.Read(slot, dtype));
+  ASSIGN_OR_RETURN(const Buffer codes, op.Read(slot, dtype, layout));
   return Widened(op, codes, dtype);
 }
 
@@ -224,8 +224,8 @@ absl::Status AddWideSums(OpPlanner& op, const Sums& sums, const Shape& shape) {
   ASSIGN_OR_RETURN(const Buffer scales, ReadScales(op, sums.channels));
   ASSIGN_OR_RETURN(const std::shared_ptr<kernels::WideSums> kernel,
                    kernels::WideSums::Plan(shape, output.split().fused, output.output_type()));
-  ASSIGN_OR_RETURN(const Buffer input, ReadWidened(op, sums.input_slot));
-  ASSIGN_OR_RETURN(const Buffer weights, ReadWidened(op, sums.weight_slot));
+  ASSIGN_OR_RETURN(const Buffer input, ReadWidened(op, sums.input_slot, sums.layout));
+  ASSIGN_OR_RETURN(const Buffer weights, ReadWidened(op, sums.weight_slot, Layout::kRowMajor));
   const Buffer packed = AddPacking<int16_t>(op, kernel, weights);
   ASSIGN_OR_RETURN(const StoredResults stored, PlanStore(op, output, {input}));
   op.AddStep({stored.operands.WithOperands({input, packed, scales}),

@@ -1,11 +1,13 @@
 #include "runtime/executor/ops/wide_codes.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "ops/code_dtype.h"
 #include "proto/base/status_macros.h"
 #include "runtime/executor/ops/quantized.h"
 #include "runtime/kernels/fake_quantize.h"
+#include "runtime/kernels/layout.h"
 
 namespace fixpoint::executor {
 namespace {
@@ -26,10 +28,14 @@ const WideCodes* FindWideNumbers(const OpPlanner& op, absl::string_view slot) {
   return numbers != nullptr ? &numbers->codes : nullptr;
 }
 
-absl::Status WriteWideCodes(OpPlanner& op, absl::string_view slot, const WideCodes& codes) {
+absl::Status WriteWideCodes(OpPlanner& op, absl::string_view slot, WideCodes codes) {
   ASSIGN_OR_RETURN(const ChannelView view, ViewChannels(op, codes.channel_axis));
+  const Dims dims = op.InputDims("X");
+  if (codes.channel_axis) {
+    ASSIGN_OR_RETURN(codes, InLayout(op, codes, dims, Layout::kRowMajor));
+  }
   const Value& out = op.OutputValue(slot);
-  op.builder().Defer(out, {VarType::FP32, op.InputDims("X")}, Layout::kRowMajor,
+  op.builder().Defer(out, {VarType::FP32, dims}, codes.layout,
                      [=, channels = view.channels, &builder = op.builder()](Buffer numbers) {
                        builder.AddStep({"dequantize",
                                         nullptr,
@@ -52,7 +58,7 @@ absl::Status WriteWideCodes(OpPlanner& op, absl::string_view slot, const WideCod
 void WriteWideNumbers(OpPlanner& op, absl::string_view slot, const WideCodes& codes) {
   const Value& out = op.OutputValue(slot);
   op.builder().Defer(
-      out, {VarType::FP32, op.InputDims("X")}, Layout::kRowMajor,
+      out, {VarType::FP32, op.InputDims("X")}, codes.layout,
       [=, &builder = op.builder()](Buffer numbers) {
         builder.AddStep({"codes to numbers",
                          nullptr,
@@ -71,12 +77,13 @@ void WriteWideNumbers(OpPlanner& op, absl::string_view slot, const WideCodes& co
 
 absl::Status AddWideQuantize(OpPlanner& op, const CodeOp& quantize, Buffer ranges) {
   ASSIGN_OR_RETURN(const ChannelView view, ViewChannels(op, quantize.axis));
-  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X"));
+  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", view.layout));
   WideCodes codes;
   codes.codes = op.Scratch("codes", VarType::INT16, x.size);
   codes.ranges = ranges;
   codes.largest_code = quantize.codes.largest;
   codes.channel_axis = quantize.axis;
+  codes.layout = view.layout;
   op.AddStep({{x, ranges},
               {codes.codes},
               [=, rule = quantize.codes, channels = view.channels](const StepContext& run) {
@@ -88,6 +95,30 @@ absl::Status AddWideQuantize(OpPlanner& op, const CodeOp& quantize, Buffer range
   if (quantize.kind == QuantOp::kQuantizeDequantize) return WriteWideCodes(op, output, codes);
   WriteWideNumbers(op, output, codes);
   return absl::OkStatus();
+}
+
+absl::StatusOr<WideCodes> InLayout(OpPlanner& op, WideCodes codes, const Dims& dims,
+                                   Layout layout) {
+  if (codes.layout == layout || dims.size() != 4) return codes;
+  ASSIGN_OR_RETURN(const std::shared_ptr<kernels::LayoutConversion> conversion,
+                   kernels::LayoutConversion::Plan(dims, sizeof(int16_t),
+                                                   layout == Layout::kChannelsLast
+                                                       ? kernels::ImageOrder::kToChannelsLast
+                                                       : kernels::ImageOrder::kToRowMajor));
+  const Buffer from = codes.codes;
+  const Buffer to = op.Scratch("codes", VarType::INT16, from.size);
+  op.AddStep({{from},
+              {to},
+              [=](const StepContext& run) {
+                conversion->Run(run.Of<uint8_t>(from).data(), run.Of<uint8_t>(to).data());
+                return absl::OkStatus();
+              },
+              conversion->implementation(),
+              0,
+              "codes in another layout"});
+  codes.codes = to;
+  codes.layout = layout;
+  return codes;
 }
 
 Buffer Widened(OpPlanner& op, Buffer codes, VarType::Type dtype) {

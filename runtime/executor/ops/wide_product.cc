@@ -14,12 +14,14 @@ namespace fixpoint::executor {
 namespace {
 
 // An operand, whichever codes it is held as. REQUIRES: it has no zero point.
-absl::StatusOr<WideCodes> ReadOperand(OpPlanner& op, absl::string_view slot) {
-  if (const WideCodes* const wide = FindWideCodes(op, slot); wide != nullptr) return *wide;
+absl::StatusOr<WideCodes> ReadOperand(OpPlanner& op, absl::string_view slot, Layout layout) {
+  if (const WideCodes* const wide = FindWideCodes(op, slot); wide != nullptr) {
+    return InLayout(op, *wide, op.InputDims(slot), layout);
+  }
   ASSIGN_OR_RETURN(const std::optional<Codes> codes,
-                   op.builder().ReadCodes(op.InputValue(slot), Layout::kRowMajor));
+                   op.builder().ReadCodes(op.InputValue(slot), layout));
   return WideCodes{Widened(op, codes->codes, codes->dtype()), codes->ranges, codes->largest_code,
-                   codes->channel_axis};
+                   codes->channel_axis, layout};
 }
 
 }  // namespace
@@ -29,8 +31,8 @@ absl::Status PlanOnWideCodes(OpPlanner& op, const CodedProduct& product,
                              const PlanWide& plan) {
   const ProductTrait& trait = *TraitsOf(op.op()).product;
   const float factor = trait.factor.empty() ? 1 : op.Number(trait.factor);
-  ASSIGN_OR_RETURN(const WideCodes inputs, ReadOperand(op, trait.activation));
-  ASSIGN_OR_RETURN(const WideCodes weights, ReadOperand(op, trait.weight));
+  ASSIGN_OR_RETURN(const WideCodes inputs, ReadOperand(op, trait.activation, output.layout));
+  ASSIGN_OR_RETURN(const WideCodes weights, ReadOperand(op, trait.weight, Layout::kRowMajor));
   ASSIGN_OR_RETURN(const OwnStages own,
                    ReadOwnStages(op, output, /*adds_bias=*/product.own.bias != nullptr));
   const OpsAfter after = FindOpsAfter(op, output, own);

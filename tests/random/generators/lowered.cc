@@ -18,24 +18,56 @@ Coding SomeRightCoding(CaseMaker& c) {
   return c.OneIn(3) ? SomeCoding(c, /*may_be_affine=*/true) : SomeWeightCoding(c);
 }
 
+// Two operands of a product.
+struct Operands {
+  Coding left;
+  Coding right;
+  bool are_wide = false;  // one of them, or both; neither has a zero point then
+};
+
+Operands SomeOperands(CaseMaker& c) {
+  return {SomeCoding(c, /*may_be_affine=*/true), SomeRightCoding(c)};
+}
+
+Operands SomeWideOperands(CaseMaker& c) {
+  Operands operands = {SomeCoding(c, /*may_be_affine=*/false), SomeWeightCoding(c), true};
+  const int which = c.Between(0, 2);
+  const auto widen = [&c](Coding& coding) {
+    coding.dtype = VarType::INT16;
+    coding.high = (1 << c.Between(8, 15)) - 1;
+    coding.low = c.OneIn(3) ? -coding.high - 1 : -coding.high;
+  };
+  if (which != 0) widen(operands.left);
+  if (which != 1) widen(operands.right);
+  return operands;
+}
+
+// The inputs of a product besides its operands, in text to stand after these.
+std::string SomeScalesOf(CaseMaker& c, const Operands& operands, int64_t channels, int64_t taps) {
+  if (!operands.are_wide) return SomeScales(c, channels, taps);
+  return absl::StrCat(", Scales=", c.Numbers({c.OneIn(3) ? 1 : channels}, 1e-6f, 1e-4f));
+}
+
 Generator Convolution(const std::string& type, Direction direction) {
   return [=](CaseMaker& c) {
     ConvolutionOptions options;
     options.direction = direction;
     options.is_depthwise = c.OneIn(4);
-    options.may_be_channels_last = false;
+    const bool is_wide = direction == Direction::kForward && c.OneIn(4);
+    options.may_be_channels_last = is_wide;
     const SomeConvolution drawn = DrawConvolution(c, options);
-    const Coding coding = SomeCoding(c, /*may_be_affine=*/true);
-    const Coding weights = SomeRightCoding(c);
+    const Operands codes = is_wide ? SomeWideOperands(c) : SomeOperands(c);
+    const Coding& coding = codes.left;
+    const Coding& weights = codes.right;
     const std::string input = c.Codes(coding.dtype, drawn.input, coding.low, coding.high);
     const std::string filter = c.Codes(weights.dtype, drawn.filter, weights.low, weights.high);
-    const std::string scales = SomeScales(c, drawn.filters, drawn.taps);
+    const std::string scales = SomeScalesOf(c, codes, drawn.filters, drawn.taps);
     const std::string head = absl::StrCat(type, "(Input=", input, ", Filter=", filter, scales);
     const std::string tail =
         absl::StrCat(") -> (Output=out) {", drawn.attributes, ZeroPointText(coding),
                      ZeroPointText(weights, "weight_zero_point"));
     const Dims dims = c.OutputDims(absl::StrCat(head, tail, "}"));
-    const SomeEpilogue epilogue = DrawEpilogue(c, dims, /*axis=*/1);
+    const SomeEpilogue epilogue = DrawEpilogue(c, dims, drawn.is_channels_last ? 3 : 1);
     c.Op(head, epilogue.operands, tail, epilogue.attributes, "}");
     c.Exact();
   };
@@ -45,11 +77,15 @@ Generator Product(const std::string& type, const std::string& drawn_as) {
   return [=](CaseMaker& c) {
     const bool is_row_wise = type == "integer_row_wise_fc";
     const SomeProduct drawn = DrawProduct(c, drawn_as);
-    const Coding coding = SomeCoding(c, /*may_be_affine=*/true);
-    const Coding weights = is_row_wise ? SomeWeightCoding(c) : SomeRightCoding(c);
+    Operands codes = !is_row_wise && c.OneIn(4) ? SomeWideOperands(c) : SomeOperands(c);
+    if (is_row_wise) codes.right = SomeWeightCoding(c);
+    const Coding& coding = codes.left;
+    const Coding& weights = codes.right;
     const std::string x = c.Codes(coding.dtype, drawn.x, coding.low, coding.high);
     const std::string y = c.Codes(weights.dtype, drawn.y, weights.low, weights.high);
-    std::string scales = SomeScales(c, drawn.columns, drawn.inner, /*may_be_one=*/!is_row_wise);
+    std::string scales = is_row_wise
+                             ? SomeScales(c, drawn.columns, drawn.inner, /*may_be_one=*/false)
+                             : SomeScalesOf(c, codes, drawn.columns, drawn.inner);
     if (is_row_wise) {
       absl::StrAppend(&scales, ", Offsets=",
                       c.Integers(VarType::INT32, {drawn.columns}, weights.low, weights.high));

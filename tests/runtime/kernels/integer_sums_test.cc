@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
 #include <string>
 #include <tuple>
 #include <variant>
@@ -361,6 +362,7 @@ std::vector<WideCase> WideCases() {
       {"dilated groups", images(4, 6, 2, {dilated, same})},
       {"depthwise", images(6, 6, 6, {same, same})},
       {"product", ProductShape{1, 5, 301, 9}},
+      {"more rows than a block has", ProductShape{1, 3000, 3, 9}},
       {"transposed matrices", ProductShape{3, 4, 7, 6, true, true}},
   };
 }
@@ -383,7 +385,7 @@ void ForEachWideTerm(const ConvolutionShape& s, F f) {
             const int64_t in_y = y * v.stride - v.pad_before + row * v.dilation;
             const int64_t in_x = x * h.stride - h.pad_before + column * h.dilation;
             if (in_y < 0 || in_y >= s.height || in_x < 0 || in_x >= s.width) continue;
-            f(out, ((n * s.channels + c) * s.height + in_y) * s.width + in_x, o * s.taps() + k);
+            f(out, ((n * s.height + in_y) * s.width + in_x) * s.channels + c, o * s.taps() + k);
           }
         }
       }
@@ -427,14 +429,19 @@ void ExpectWideSums(Shape shape, Codes codes) {
   ForEachWideTerm(shape, [&](int64_t out, int64_t i, int64_t w) {
     sums[out] += int64_t{inputs[i]} * weights[w];
   });
-  const auto kernel = WideSums::Plan(shape, {{EpilogueStage::Kind::kAdd, 3}});
+  using Kind = EpilogueStage::Kind;
+  const auto kernel = WideSums::Plan(
+      shape, {{Kind::kAddChannel}, {Kind::kAdd, 3}, {Kind::kAddElement}, {Kind::kMultiplyChannel}});
   ASSERT_TRUE(kernel.ok()) << kernel.status();
   const std::vector<uint8_t> packed = Packed<int16_t>(**kernel, weights);
   std::vector<float> out(sums.size());
-  const std::vector<absl::Span<const float>> no_operand(1);
-  (*kernel)->Run({inputs, packed, scales, no_operand}, absl::MakeSpan(out));
+  std::vector<float> elements(sums.size());
+  std::iota(elements.begin(), elements.end(), -5.0f);
+  const std::vector<absl::Span<const float>> operands = {scales, {}, elements, scales};
+  (*kernel)->Run({inputs, packed, scales, operands}, absl::MakeSpan(out));
   for (size_t i = 0; i < out.size(); ++i) {
-    ASSERT_EQ(out[i], static_cast<float>(sums[i]) * scales[i % scales.size()] + 3) << i;
+    const float scale = scales[i % scales.size()];
+    ASSERT_EQ(out[i], (static_cast<float>(sums[i]) * scale + scale + 3 + elements[i]) * scale) << i;
   }
 }
 

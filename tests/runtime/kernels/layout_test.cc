@@ -47,10 +47,11 @@ void ExpectConverts() {
 
 TEST(LayoutConversion, OfFloats) { ExpectConverts<float>(); }
 TEST(LayoutConversion, OfCodes) { ExpectConverts<uint8_t>(); }
+TEST(LayoutConversion, OfWideCodes) { ExpectConverts<int16_t>(); }
 
 TEST(LayoutConversion, RefusesOtherElements) {
   EXPECT_EQ(LayoutConversion::Plan({1, 2, 2, 2}, 8, ImageOrder::kToChannelsLast).status(),
-            absl::UnimplementedError("images of elements of 8 bytes; want 1 or 4"));
+            absl::UnimplementedError("images of elements of 8 bytes; want 1, 2 or 4"));
 }
 
 // 1 + 2^-12 squared has a bit that a float has not: a fused multiply-add would keep it.

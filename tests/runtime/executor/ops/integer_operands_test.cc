@@ -31,6 +31,13 @@ std::string PlanOf(const char* text, const std::string& inputs, const std::strin
   return plan.ok() ? PlanText(**plan) : plan.status().ToString();
 }
 
+// Codes of 16 bits, as text.
+std::string Codes(int64_t count) {
+  std::string text;
+  for (int64_t i = 0; i < count; ++i) absl::StrAppend(&text, " ", i * 7919 % 65536 - 32768);
+  return text + "\n";
+}
+
 // Weights of 8 bits pass through a cast to the op that says their ranges, and stay integers.
 TEST(FrozenConvolution, IsOneOfIntegers) {
   constexpr char kProgram[] = R"(program version=2006002
@@ -263,6 +270,35 @@ TEST(AffineCodes, AreMultipliedWithThemselves) {
       Drawn("x", {2, 3, 3}) + Drawn("dy", {2, 3, 3}) + "s f32[1] 0.01\nz f32[1] -50\n";
   EXPECT_EQ(OpDifferences(kProgram, inputs, 1e-5, {"y", "dx"}), "");
   EXPECT_THAT(PlanOf(kProgram, inputs, "y"), testing::HasSubstr("matmul on integers"));
+}
+
+// Codes of 9 to 16 bits, in either order of images.
+TEST(WideConvolution, IsOfImagesAsTheyLie) {
+  const std::string images = "x i16[2,3,4,3]" + Codes(72) + "w i16[2,3,3,2]" + Codes(36) +
+                             "s f32[2] 0.001 0.5\n" + Drawn("f", {2, 3, 4, 3}) +
+                             Drawn("g", {2, 3, 3, 2});
+  for (const std::string form : {"NCHW", "NHWC"}) {
+    const std::string attributes = "paddings=[1, 0], data_format=\"" + form + "\"}\n";
+    const std::string lowered =
+        "integer_quantize(X=f) -> (Out=q) {multiplier=9000.0, "
+        "smallest_code=-32768, out_dtype=1, out_range=3.0, "
+        "out_largest_code=32767}\n"
+        "integer_dequantize(X=q) -> (Out=d) {range=3.0, "
+        "largest_code=32767}\n"
+        "integer_conv2d(Input=x, Filter=w, Scales=s) -> (Output=y) {" +
+        attributes + "integer_conv2d(Input=q, Filter=w, Scales=s) -> (Output=z) {" + attributes;
+    EXPECT_EQ(OpDifferences("program version=2006002\nblock 0 {\n" + lowered + "}", images, 0), "");
+    const std::string simulated =
+        "fake_quantize_dequantize_abs_max(X=f) -> (Out=fd, OutScale=fs) {bit_length=16}\n"
+        "fake_channel_wise_quantize_dequantize_abs_max(X=g) -> (Out=gd, OutScale=gs) {"
+        "bit_length=12, quant_axis=0}\n"
+        "conv2d(Input=fd, Filter=gd) -> (Output=y) {" +
+        attributes;
+    const std::string program = "program version=2006002\nblock 0 {\n" + simulated + "}";
+    EXPECT_EQ(OpDifferences(program, images, 1e-5), "") << form;
+    EXPECT_THAT(PlanOf(program.c_str(), images, "y"),
+                testing::HasSubstr("conv2d on wide integers"));
+  }
 }
 
 // One value is read in the layouts of both slots.

@@ -4,22 +4,22 @@
 #define FIXPOINT_TRANSPILER_PATTERNS_PATTERN_CHECKS_H_
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "proto/wire/program.pb.h"
 #include "transpiler/patterns/pattern.h"
 
 namespace fixpoint {
 
-// The op's type, slots and attributes, by its schema; the eras agree with one of them. Error
-// (kInvalidArgument): `place`, what is wrong, and what would be right. REQUIRES: values of slots
-// are positions in the pattern.
-absl::Status CheckPatternOp(const PatternOp& op, bool is_after, absl::string_view place);
+// An op of the file as its schema has it (ops/written_op.h). Error (kInvalidArgument): `place`,
+// what is wrong, and what would be right.
+absl::StatusOr<OpDesc> ReadPatternOp(const OpDesc& op, bool is_after, absl::string_view place);
 // Error as above: an op that comes next in the pattern's `after` leaves out an attribute that has
 // no default, and `before` has no op of its type and number, from which it would be copied.
-absl::Status CheckGivenAttributes(const Pattern& pattern, const PatternOp& after,
+absl::Status CheckGivenAttributes(const Pattern& pattern, const OpDesc& after,
                                   absl::string_view place);
 
-// The type of an attribute of an op. REQUIRES: CheckPatternOp finds nothing wrong with the op.
+// The type of an attribute of an op. REQUIRES: ReadPatternOp finds nothing wrong with the op.
 AttrType TypeOfAttribute(absl::string_view op_type, absl::string_view attribute);
 
 // What `after` gives has the dtypes that `before` gives, as far as var lines and ops say them, and

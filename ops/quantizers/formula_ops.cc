@@ -9,12 +9,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "ops/code_range.h"
-#include "ops/op_form.h"
 #include "ops/op_schema.h"
-#include "ops/op_traits.h"
+#include "ops/quantizers/formula_words.h"
 #include "ops/surrogate.h"
 #include "ops/written_op.h"
 #include "proto/base/status_macros.h"
@@ -24,12 +23,6 @@
 
 namespace fixpoint {
 namespace {
-
-constexpr char kCount[] = "count";
-constexpr absl::string_view kNumbers[] = {kBits, "largest", "lowest", kCount};
-
-// Ops whose gradient is 0 almost everywhere.
-constexpr absl::string_view kSteps[] = {"round", "ceil", "floor", "sign"};
 
 bool Reduces(const OpDesc& op) { return absl::StartsWith(op.type(), "reduce_"); }
 bool IsElementwise(const OpDesc& op) { return absl::StartsWith(op.type(), "elementwise_"); }
@@ -69,16 +62,6 @@ OpDesc FillConstant(const std::string& name, double value) {
 
 }  // namespace
 
-bool QuantizesFormula(const OpDesc& op) {
-  return op.type() == kQuantizeAtRange || op.type() == kQuantizeAffine;
-}
-
-absl::Span<const absl::string_view> NumbersOfSpec() { return kNumbers; }
-
-bool IsNumberOfSpec(absl::string_view name) {
-  return std::find(std::begin(kNumbers), std::end(kNumbers), name) != std::end(kNumbers);
-}
-
 FormulaOps::FormulaOps(const QuantizerText& text, const QuantizerUse& use)
     : text_(text), use_(use) {
   for (const char* value :
@@ -86,7 +69,7 @@ FormulaOps::FormulaOps(const QuantizerText& text, const QuantizerUse& use)
     extents_[value] = Extent::kValue;
   }
   extents_[Quantizer::kLearningRate] = Extent::kOne;
-  for (const absl::string_view number : kNumbers) extents_[number] = Extent::kOne;
+  for (const absl::string_view number : NumbersOfSpec()) extents_[number] = Extent::kOne;
   for (const QuantizerParameter& setting : text.settings) extents_[setting.name] = Extent::kOne;
   for (const QuantizerText::State& state : text.states) {
     const Extent extent = ExtentOf(state);
@@ -111,7 +94,6 @@ absl::StatusOr<std::vector<OpDesc>> FormulaOps::Fill(const QuantizerText::Sectio
   std::vector<OpDesc> ops;
   for (size_t i = 0; i < section.ops.size(); ++i) {
     OpDesc op = section.ops[i];
-    RETURN_IF_ERROR(CheckWords(op, section, section.lines[i]));
     RETURN_IF_ERROR(CheckOutputs(op, section, section.lines[i]));
     RETURN_IF_ERROR(FillOne(&op, section.lines[i]));
     ForEachInput(op, [&](const std::string& name) {
@@ -125,8 +107,6 @@ absl::StatusOr<std::vector<OpDesc>> FormulaOps::Fill(const QuantizerText::Sectio
 }
 
 absl::Status FormulaOps::FillOne(OpDesc* op, int line) {
-  const bool reshapes = op->type() == kSplitGroups || op->type() == kJoinGroups;
-  if (!reshapes) RETURN_IF_ERROR(CheckForm(*op, line));
   for (OpDesc::Attr& attr : *op->mutable_attrs()) RETURN_IF_ERROR(FillAttribute(*op, &attr, line));
   RETURN_IF_ERROR(TakeExtents(op, line));
   if (FindOpSchema(op->type())->FindAttr(kSurrogateAttr, use_.era) != nullptr) SetCodeAttrs(op);
@@ -147,44 +127,15 @@ void FormulaOps::SetCodeAttrs(OpDesc* op) const {
   if (per_channel()) SetAttr(op, MakeIntAttr("quant_axis", use_.spec.axis()));
 }
 
-absl::Status FormulaOps::CheckForm(const OpDesc& op, int line) const {
-  WrittenOp written{op.type(), {}, {}, {}};
-  for (const OpDesc::Var& slot : op.inputs()) written.inputs.push_back(slot.parameter());
-  for (const OpDesc::Var& slot : op.outputs()) written.outputs.push_back(slot.parameter());
-  for (const OpDesc::Attr& attr : op.attrs()) {
-    if (attr.name() != kStraightThroughAttr && attr.name() != kStopGradientAttr) {
-      written.attributes.push_back(attr.name());
-    } else if (!BoolValue(attr).has_value()) {
-      return text_.Error(line, absl::StrCat(attr.name(), " is true or false"));
-    }
-  }
-  const absl::Status names = CheckNames(written, use_.era);
-  return names.ok() ? names : text_.Error(line, names.message());
-}
-
-absl::Status FormulaOps::CheckWords(const OpDesc& op, const QuantizerText::Section& section,
-                                    int line) const {
-  const bool has_gradient = &section != &text_.initial && &section != &text_.update;
-  for (const char* word : {kStraightThroughAttr, kStopGradientAttr}) {
-    if (!has_gradient && FindAttr(op, word) != nullptr) {
-      return text_.Error(line, absl::StrCat(word,
-                                            " is for ops that have a gradient, and no op of "
-                                            "initial: and update: has one"));
-    }
-  }
-  if (!has_gradient && op.type() == kScaleGradient) {
-    return text_.Error(line, absl::StrCat(kScaleGradient,
-                                          " is for ops that have a gradient, and "
-                                          "no op of initial: and update: has one"));
-  }
-  const OpDesc::Attr* const passes = FindAttr(op, kStraightThroughAttr);
-  if (passes == nullptr || BoolValue(*passes) != true ||
-      std::find(std::begin(kSteps), std::end(kSteps), op.type()) != std::end(kSteps)) {
+absl::Status FormulaOps::CheckIsTrained(absl::string_view gradient, absl::string_view use,
+                                        int line) const {
+  absl::string_view name = gradient;
+  if (extents_.contains(gradient) || !absl::ConsumeSuffix(&name, kGradientSuffix) ||
+      text_.FindState(name) == nullptr) {
     return absl::OkStatus();
   }
-  return text_.Error(
-      line, absl::StrCat(kStraightThroughAttr, " is for ", absl::StrJoin(kSteps, ", "), "; ",
-                         op.type(), " has a gradient of its own"));
+  return text_.Error(line, absl::StrCat(use, " \"", gradient, "\", and ", name,
+                                        " is not trained; declare it with trained=true"));
 }
 
 absl::Status FormulaOps::CheckOutputs(const OpDesc& op, const QuantizerText::Section& section,
@@ -197,6 +148,7 @@ absl::Status FormulaOps::CheckOutputs(const OpDesc& op, const QuantizerText::Sec
         !extents_.contains(name) ||
         (is_state && (&section == &text_.initial || &section == &text_.update)) ||
         (is_gradient && name != Quantizer::kResultGradient && &section == &text_.gradient);
+    if (status.ok()) status = CheckIsTrained(name, "writes", line);
     if (status.ok() && !may_write) {
       status = text_.Error(line, absl::StrCat("writes \"", name,
                                               "\", which stands for something "
@@ -207,7 +159,7 @@ absl::Status FormulaOps::CheckOutputs(const OpDesc& op, const QuantizerText::Sec
 }
 
 absl::Status FormulaOps::FillAttribute(const OpDesc& op, OpDesc::Attr* attr, int line) const {
-  if (attr->type() != STRING || !absl::StartsWith(attr->s(), "$")) return absl::OkStatus();
+  if (!StandsForNumber(*attr)) return absl::OkStatus();
   const std::vector<std::string> parts = absl::StrSplit(attr->s().substr(1), '+');
   const std::string& name = parts.front();
   int32_t more = 0;
@@ -215,7 +167,8 @@ absl::Status FormulaOps::FillAttribute(const OpDesc& op, OpDesc::Attr* attr, int
   const bool is_known = (IsNumberOfSpec(name) && name != kCount) || IsSetting(name);
   if (!is_known || (parts.size() > 1 && !is_sum)) {
     return text_.Error(line, absl::StrCat(attr->name(), ": \"", attr->s(),
-                                          "\" is neither a setting nor bits, largest or lowest"));
+                                          "\" is neither a setting nor bits, largest or lowest, "
+                                          "nor one of these and an integer, like $bits+1"));
   }
   const AttrSchema* const schema = FindOpSchema(op.type())->FindAttr(attr->name(), use_.era);
   const double value = NumberOf(name) + more;
@@ -244,6 +197,7 @@ absl::Status FormulaOps::TakeExtents(OpDesc* op, int line) {
   ForEachInput(*op, [&](const std::string& name) {
     const auto known = extents_.find(name);
     if (known == extents_.end()) {
+      if (status.ok()) status = CheckIsTrained(name, "reads", line);
       if (status.ok()) {
         status = text_.Error(line, absl::StrCat("reads \"", name,
                                                 "\", which is no state, setting or number, and "
@@ -309,17 +263,11 @@ void FormulaOps::BroadcastRanges(OpDesc* op) const {
 
 absl::Status FormulaOps::Reshape(OpDesc* op, int line) {
   const bool splits = op->type() == kSplitGroups;
-  const OpDesc::Var* const x = FindSlot(op->inputs(), "X");
-  const OpDesc::Var* const out = FindSlot(op->outputs(), "Out");
-  const bool is_formed = x != nullptr && x->arguments_size() == 1 && op->inputs_size() == 1 &&
-                         out != nullptr && out->arguments_size() == 1 && op->outputs_size() == 1 &&
-                         op->attrs_size() == 0;
-  if (!is_formed) {
-    return text_.Error(line, absl::StrCat("want ", op->type(), "(X=NAME) -> (Out=NAME)"));
-  }
-  if (extents_.at(x->arguments(0)) != (splits ? Extent::kValue : Extent::kGroupedValue)) {
+  const std::string x = op->inputs(0).arguments(0);
+  const std::string out = op->outputs(0).arguments(0);
+  if (extents_.at(x) != (splits ? Extent::kValue : Extent::kGroupedValue)) {
     return text_.Error(
-        line, absl::StrCat(op->type(), " reads \"", x->arguments(0), "\", which has ",
+        line, absl::StrCat(op->type(), " reads \"", x, "\", which has ",
                            splits ? "not one number for each element of the value" : "no groups"));
   }
   if (!IsSetting(kGroupSize)) {
@@ -336,7 +284,7 @@ absl::Status FormulaOps::Reshape(OpDesc* op, int line) {
   }
   op->set_type("reshape");
   SetAttr(op, MakeIntsAttr("shape", std::vector<int32_t>(dims.begin(), dims.end())));
-  extents_[out->arguments(0)] = splits ? Extent::kGroupedValue : Extent::kValue;
+  extents_[out] = splits ? Extent::kGroupedValue : Extent::kValue;
   return absl::OkStatus();
 }
 

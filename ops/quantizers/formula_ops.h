@@ -12,27 +12,11 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/types/span.h"
 #include "ops/quantizer.h"
 #include "ops/quantizers/formula_groups.h"
 #include "ops/quantizers/quantizer_text.h"
 
 namespace fixpoint {
-
-// The ops by which formulas quantize: at a range, or with a step and a zero point. What they read
-// is in kScaleSlot and, with a zero point, in kZeroPointSlot.
-inline constexpr char kQuantizeAtRange[] = "fake_quantize_dequantize_at_range";
-inline constexpr char kQuantizeAffine[] = "fake_quantize_dequantize_affine";
-inline constexpr char kScaleSlot[] = "InScale";
-inline constexpr char kZeroPointSlot[] = "InZeroPoint";
-bool QuantizesFormula(const OpDesc& op);
-
-// Names that stand for numbers of the spec and the value, read as [1] or, as "$largest", as an
-// attribute: the bits, the largest and the lowest code, and `count`, how many elements share a
-// range (of an activation, in one sample), which cannot be an attribute.
-inline constexpr char kBits[] = "bits";
-absl::Span<const absl::string_view> NumbersOfSpec();
-bool IsNumberOfSpec(absl::string_view name);
 
 // The ops of a section, ready for a program but for the names:
 //   * attributes with "$name", or "$name+1", have the number of that name, a setting's or one of
@@ -41,7 +25,8 @@ bool IsNumberOfSpec(absl::string_view name);
 //   * elementwise ops of a value and a number for each range broadcast along the channel axis;
 //   * split_groups and join_groups (formula_groups.h) are reshapes;
 //   * numbers that they read by name are written first, by ops that are added.
-// Errors (kInvalidArgument), with file and line.
+// Errors (kInvalidArgument), with file and line: a name that nothing gives, or that stands for
+// something else; an attribute that names no number; groups of what has none.
 class FormulaOps {
  public:
   // REQUIRES: both outlive this object.
@@ -62,10 +47,8 @@ class FormulaOps {
   absl::Status FillOne(OpDesc* op, int line);
   void SetCodeAttrs(OpDesc* op) const;
   absl::Status FillAttribute(const OpDesc& op, OpDesc::Attr* attr, int line) const;
-  // Slots and attributes that the op's schema, or a formula, has.
-  absl::Status CheckForm(const OpDesc& op, int line) const;
-  // Words of the gradient where there is one; straight_through where the op's own is 0.
-  absl::Status CheckWords(const OpDesc& op, const QuantizerText::Section& section, int line) const;
+  // Says of "range@GRAD" where the state is not trained: it has no gradient.
+  absl::Status CheckIsTrained(absl::string_view gradient, absl::string_view use, int line) const;
   // An output is a new name, or one that `section` is there to write.
   absl::Status CheckOutputs(const OpDesc& op, const QuantizerText::Section& section,
                             int line) const;

@@ -7,9 +7,10 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "ops/op_schema.h"
 #include "ops/quantizers/formula_ops.h"
+#include "ops/quantizers/formula_words.h"
+#include "proto/base/nearest_name.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/attributes.h"
 #include "proto/program/slots.h"
@@ -22,6 +23,7 @@ namespace {
 constexpr char kNumber[] = "number";
 constexpr char kNumberPerRange[] = "number_per_range";
 constexpr char kNumberPerElement[] = "number_per_element";
+constexpr int kLargestGroup = 65536;
 
 // Reads a line that declares a number: `number() -> (Out=name) {attributes}`.
 class Declaration {
@@ -30,31 +32,38 @@ class Declaration {
       : text_(text), op_(op), line_(line) {}
 
   // `may_be_several`: not one number alone.
-  absl::Status Check(bool may_be_several, const std::vector<std::string>& attributes) const {
-    const bool is_known =
-        op_.type() == kNumber ||
-        (may_be_several && (op_.type() == kNumberPerRange || op_.type() == kNumberPerElement));
-    if (!is_known || op_.inputs_size() > 0 || op_.outputs_size() != 1 ||
-        op_.outputs(0).parameter() != "Out" || op_.outputs(0).arguments_size() != 1) {
+  absl::Status Check(absl::string_view section, bool may_be_several,
+                     const std::vector<std::string>& attributes) const {
+    const bool is_several = op_.type() == kNumberPerRange || op_.type() == kNumberPerElement;
+    if (is_several && !may_be_several) {
+      return text_.Error(line_, absl::StrCat(op_.type(), " in ", section,
+                                             ":; it declares a state, which is done in states:"));
+    }
+    if ((op_.type() != kNumber && !is_several) || op_.inputs_size() > 0 ||
+        op_.outputs_size() != 1 || op_.outputs(0).parameter() != "Out" ||
+        op_.outputs(0).arguments_size() != 1) {
       return text_.Error(
           line_, absl::StrCat("want ", kNumber, "() -> (Out=NAME)",
-                              may_be_several ? ", or number_per_range or number_per_element" : ""));
+                              may_be_several ? ", or number_per_range or number_per_element" : "",
+                              " in ", section, ":"));
     }
     if (IsNumberOfSpec(name()) || name() == Quantizer::kValue || name() == Quantizer::kResult ||
         name() == Quantizer::kLearningRate) {
       return Wrong("the name stands for something else; want another");
     }
-    return CheckAttributes(attributes);
+    return CheckAttributes(section, attributes);
   }
 
-  absl::Status CheckAttributes(const std::vector<std::string>& attributes) const {
+  absl::Status CheckAttributes(absl::string_view section,
+                               const std::vector<std::string>& attributes) const {
     for (const OpDesc::Attr& attr : op_.attrs()) {
-      if (std::count(attributes.begin(), attributes.end(), attr.name()) == 1 &&
-          FindAttr(op_, attr.name()) == &attr) {
-        continue;
+      if (std::count(attributes.begin(), attributes.end(), attr.name()) == 0) {
+        return Wrong(absl::StrCat("a number of ", section, ": has no attribute ", attr.name(),
+                                  OfferNames(attr.name(), attributes, attributes.size())));
       }
-      return Wrong(absl::StrCat("no use for ", attr.name(), "; want each of ",
-                                absl::StrJoin(attributes, ", "), " once"));
+      if (FindAttr(op_, attr.name()) != &attr) {
+        return Wrong(absl::StrCat("attribute ", attr.name(), " is given twice; want it once"));
+      }
     }
     return absl::OkStatus();
   }
@@ -115,16 +124,17 @@ class TextReader {
   absl::StatusOr<QuantizerText> Read() {
     RETURN_IF_ERROR(ReadSettings());
     RETURN_IF_ERROR(ReadStates());
-    ASSIGN_OR_RETURN(text_.initial, ReadSection("initial"));
-    ASSIGN_OR_RETURN(text_.forward, ReadSection("forward"));
-    ASSIGN_OR_RETURN(text_.surrogate, ReadSection("surrogate"));
-    ASSIGN_OR_RETURN(text_.gradient, ReadSection("gradient"));
+    ASSIGN_OR_RETURN(text_.initial, ReadOps("initial", /*has_gradient=*/false));
+    ASSIGN_OR_RETURN(text_.forward, ReadOps("forward", /*has_gradient=*/true));
+    ASSIGN_OR_RETURN(text_.surrogate, ReadOps("surrogate", /*has_gradient=*/true));
+    ASSIGN_OR_RETURN(text_.gradient, ReadOps("gradient", /*has_gradient=*/true));
     if (!text_.surrogate.ops.empty() && !text_.gradient.ops.empty()) {
       return text_.Error(text_.gradient.lines.front(),
                          "a gradient, and a surrogate that it would be derived from; want one");
     }
-    ASSIGN_OR_RETURN(text_.update, ReadSection("update"));
+    ASSIGN_OR_RETURN(text_.update, ReadOps("update", /*has_gradient=*/false));
     RETURN_IF_ERROR(CheckQuantizes());
+    RETURN_IF_ERROR(CheckSurrogate());
     const QuantSpec spec;
     const QuantizerUse use{spec, SlotRole::WEIGHT, std::nullopt, Era::kPaddle2};
     FormulaOps forward(text_, use);
@@ -155,6 +165,17 @@ class TextReader {
     return section;
   }
 
+  // A section whose ops compute.
+  absl::StatusOr<QuantizerText::Section> ReadOps(const std::string& name, bool has_gradient) {
+    ASSIGN_OR_RETURN(QuantizerText::Section section, ReadSection(name));
+    for (size_t i = 0; i < section.ops.size(); ++i) {
+      absl::StatusOr<OpDesc> op = ReadFormulaOp(section.ops[i], has_gradient);
+      if (!op.ok()) return text_.Error(section.lines[i], op.status().message());
+      section.ops[i] = *std::move(op);
+    }
+    return section;
+  }
+
   absl::Status ReadSettings() {
     ASSIGN_OR_RETURN(const QuantizerText::Section section, ReadSection("settings"));
     for (size_t i = 0; i < section.ops.size(); ++i) {
@@ -163,7 +184,8 @@ class TextReader {
         RETURN_IF_ERROR(ReadBits(declared));
         continue;
       }
-      RETURN_IF_ERROR(declared.Check(/*may_be_several=*/false, {"default", "min", "max", "doc"}));
+      RETURN_IF_ERROR(
+          declared.Check("settings", /*may_be_several=*/false, {"default", "min", "max", "doc"}));
       QuantizerParameter setting;
       setting.name = declared.name();
       setting.reference_has_it = false;
@@ -176,7 +198,11 @@ class TextReader {
       }
       if (setting.name == kGroupSize) {
         setting.is_integer = true;
-        if (setting.min < 1) return declared.Wrong("min is below 1, and a group has one input");
+        for (const double size : {setting.min, setting.max, setting.default_value}) {
+          if (size == std::floor(size) && size >= 1 && size <= kLargestGroup) continue;
+          return declared.Wrong(absl::StrCat("a group has ", size,
+                                             " inputs; want integers from 1 to ", kLargestGroup));
+        }
       }
       RETURN_IF_ERROR(TakeName(declared));
       text_.settings.push_back(std::move(setting));
@@ -186,7 +212,7 @@ class TextReader {
 
   // `number() -> (Out=bits) {min=1.0, max=4.0}`: the bits that a spec may ask for.
   absl::Status ReadBits(const Declaration& declared) {
-    RETURN_IF_ERROR(declared.CheckAttributes({"min", "max"}));
+    RETURN_IF_ERROR(declared.CheckAttributes("settings", {"min", "max"}));
     ASSIGN_OR_RETURN(const double least, declared.Number("min", kLeastBits));
     ASSIGN_OR_RETURN(const double most, declared.Number("max", kMostBits));
     if (least != std::floor(least) || most != std::floor(most) || least < 1 || most > kMostBits ||
@@ -204,12 +230,15 @@ class TextReader {
     ASSIGN_OR_RETURN(const QuantizerText::Section section, ReadSection("states"));
     for (size_t i = 0; i < section.ops.size(); ++i) {
       const Declaration declared(text_, section.ops[i], section.lines[i]);
-      RETURN_IF_ERROR(declared.Check(/*may_be_several=*/true, {"trained", "initial"}));
+      RETURN_IF_ERROR(declared.Check("states", /*may_be_several=*/true, {"trained", "initial"}));
       QuantizerText::State state;
       state.name = declared.name();
+      state.line = section.lines[i];
       state.extent = declared.extent();
       ASSIGN_OR_RETURN(state.is_trained, declared.Bool("trained"));
-      ASSIGN_OR_RETURN(state.initial_value, declared.Number("initial", 0));
+      if (FindAttr(section.ops[i], "initial") != nullptr) {
+        ASSIGN_OR_RETURN(state.initial_value, declared.Number("initial", std::nullopt));
+      }
       RETURN_IF_ERROR(TakeName(declared));
       text_.states.push_back(std::move(state));
     }
@@ -242,6 +271,18 @@ class TextReader {
     return text_.Error(
         text_.line, absl::StrCat("no op of forward: quantizes; want one ", kQuantizeAtRange, " or ",
                                  kQuantizeAffine, ", which says what is stored"));
+  }
+
+  // Its gradient would be taken for that of the program's op.
+  absl::Status CheckSurrogate() const {
+    for (size_t i = 0; i < text_.surrogate.ops.size(); ++i) {
+      if (!QuantizesFormula(text_.surrogate.ops[i])) continue;
+      return text_.Error(text_.surrogate.lines[i],
+                         absl::StrCat("surrogate: has ", text_.surrogate.ops[i].type(),
+                                      ", whose gradient is that of forward:; want ops that have "
+                                      "the gradient, such as clip, or a section gradient:"));
+    }
+    return absl::OkStatus();
   }
 
   // What it reads is what is stored, and what it writes is the result.

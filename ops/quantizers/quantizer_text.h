@@ -4,6 +4,7 @@
 #ifndef FIXPOINT_OPS_QUANTIZERS_QUANTIZER_TEXT_H_
 #define FIXPOINT_OPS_QUANTIZERS_QUANTIZER_TEXT_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,9 +21,10 @@ struct QuantizerText {
     // One number, or one for each range or for each element of the value.
     enum class Extent { kOne, kRanges, kElements };
     std::string name;
+    int line = 0;
     Extent extent = Extent::kOne;
     bool is_trained = false;
-    double initial_value = 0;
+    std::optional<double> initial_value;  // where the declaration says one; else 0
   };
   // The ops of a section, in order, with their lines.
   struct Section {
@@ -54,19 +56,13 @@ struct QuantizerText {
   absl::Status Error(int line, absl::string_view message) const;
 };
 
-// The op of forward sections whose result has the gradient of its input times Factor [1].
-inline constexpr char kScaleGradient[] = "scale_gradient";
-// BOOLEAN attributes of the ops of forward sections: rounding has the gradient 1; no gradient
-// passes.
-inline constexpr char kStraightThroughAttr[] = "straight_through";
-inline constexpr char kStopGradientAttr[] = "stop_gradient";
-
 // The op of the forward section that quantizes.
 const OpDesc& QuantizeOpOf(const QuantizerText& text);
 
 // Reads a file of quantizers. What a formula computes is not checked. Errors (kInvalidArgument),
-// with file and line: the grammar; a name that is given twice or reserved; the last op of the
-// forward section, and no other, has to quantize.
+// with file and line: the grammar; an op that ReadFormulaOp (formula_words.h) refuses; a name that
+// is given twice or reserved; the last op of the forward section, and no other, has to quantize,
+// and none of the surrogate.
 absl::StatusOr<std::vector<QuantizerText>> ParseQuantizerTexts(absl::string_view text,
                                                                absl::string_view file_name);
 

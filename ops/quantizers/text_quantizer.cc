@@ -16,7 +16,9 @@
 #include "ops/op_schema.h"
 #include "ops/quantizer_table.h"
 #include "ops/quantizers/formula_ops.h"
+#include "ops/quantizers/formula_states.h"
 #include "ops/quantizers/formula_types.h"
+#include "ops/quantizers/formula_words.h"
 #include "ops/quantizers/quantizer_text.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/attributes.h"
@@ -55,24 +57,12 @@ std::string TheOutput(const OpDesc& op) {
                                                                        : op.outputs(0).arguments(0);
 }
 
-// The op without what only a formula says.
-OpDesc Plain(OpDesc op) {
-  auto& attrs = *op.mutable_attrs();
-  attrs.erase(std::remove_if(attrs.begin(), attrs.end(),
-                             [](const OpDesc::Attr& attr) {
-                               return attr.name() == kStraightThroughAttr ||
-                                      attr.name() == kStopGradientAttr;
-                             }),
-              attrs.end());
-  return op;
-}
-
 // The ops of a program: without scale_gradient, whose result is its input.
 Ops WithoutFormulaWords(const Ops& ops) {
   absl::flat_hash_map<std::string, std::string> same_as;
   Ops plain;
   for (const OpDesc& op : ops) {
-    OpDesc renamed = Plain(op);
+    OpDesc renamed = WithoutWords(op);
     for (OpDesc::Var& slot : *renamed.mutable_inputs()) {
       for (std::string& name : *slot.mutable_arguments()) {
         const auto same = same_as.find(name);
@@ -137,7 +127,7 @@ class TextQuantizer final : public Quantizer {
   }
   void AddDequantizeAttrs(const QuantSpec&, Era, OpBuilder&) const override {}
   double InitialValue(const QuantizerState& state, const QuantSpec&) const override {
-    return text_->FindState(state.name)->initial_value;
+    return text_->FindState(state.name)->initial_value.value_or(0);
   }
   double ValueOfRange(const QuantizerState& state, const QuantSpec& spec, float min,
                       float max) const override {
@@ -210,7 +200,8 @@ class TextQuantizer final : public Quantizer {
     RETURN_IF_ERROR(FormulaTypes(*text_, recipe, use).Take(update, text_->update));
     FormulaTypes types(*text_, recipe, use);
     RETURN_IF_ERROR(types.Take(forward, text_->forward));
-    return types.Take(gradient, text_->gradient);
+    RETURN_IF_ERROR(types.Take(gradient, text_->gradient));
+    return CheckStates(*text_);
   }
 
  private:
@@ -298,7 +289,7 @@ class TextQuantizer final : public Quantizer {
         formula.ops.push_back(
             OpBuilder("assign").Input("X", TheInput(op, "X")).Output("Out", TheOutput(op)).Build());
       } else {
-        formula.ops.push_back(Plain(op));
+        formula.ops.push_back(WithoutWords(op));
       }
     }
     for (const QuantizerText::State& state : text_->states) {

@@ -5,7 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -103,18 +105,16 @@ assign(X=whole@GRAD) -> (Out=exponent@GRAD)
 // Every text of the table is one that a user could have given.
 TEST(TextQuantizer, BuiltInTextsPassTheChecksOfAUsersOwn) {
   const QuantizerTable table;
-  int formulas = 0;
-  for (const auto& quantizer : table.all()) {
-    if (quantizer->recipes().front().scale_input.empty()) continue;
-    ++formulas;
-    for (const Era era : {Era::kFluid, Era::kPaddle2}) {
-      const QuantSpec spec =
-          Spec(*quantizer, std::clamp(2, quantizer->least_bits(), quantizer->most_bits()));
-      const QuantizerUse use{spec, SlotRole::WEIGHT, Dims{4, 3}, era};
-      EXPECT_FALSE(quantizer->GradientOps(use).empty()) << quantizer->name();
+  int texts = 0;
+  for (const auto& file : std::filesystem::directory_iterator("ops/quantizers/texts")) {
+    std::ifstream in(file.path());
+    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    for (const auto& quantizer : Read(text)) {
+      EXPECT_NE(table.Find(quantizer->name()), nullptr) << quantizer->name();
     }
+    ++texts;
   }
-  EXPECT_GE(formulas, 9);
+  EXPECT_GE(texts, 9);
 }
 
 // A weight of 2 x 3 inputs and 2 outputs: the groups are of 3 inputs, the divisor of 6 next to 4.
@@ -142,7 +142,7 @@ TEST(TextQuantizer, GroupsAreThoseOfTheInputsOfAChannel) {
 TEST(TextQuantizer, WhatIsWrongIsReportedWithItsLine) {
   const std::string forward =
       "forward:\n  fake_quantize_dequantize_at_range(X=x, InScale=r) -> (Out=out)\n";
-  const std::string states = "states:\n  number() -> (Out=r) {trained=true}\n";
+  const std::string states = "states:\n  number() -> (Out=r) {trained=true, initial=1.0}\n";
   const std::string groups =
       "settings:\n  number() -> (Out=group_size) {default=2.0, min=1.0, max=9.0, doc=\"d\"}\n"
       "forward:\n  split_groups(X=x) -> (Out=g)\n";
@@ -155,11 +155,16 @@ TEST(TextQuantizer, WhatIsWrongIsReportedWithItsLine) {
       {"states:\n  number() -> (Out=a)\n  number() -> (Out=a)\n",
        "q.txt:4: a: the name is given twice"},
       {"states:\n  number() -> (Out=a) {train=true}\n",
-       "q.txt:3: a: no use for train; want each of trained, initial once"},
+       "q.txt:3: a: a number of states: has no attribute train; there are trained, initial"},
+      {"states:\n  number() -> (Out=a) {initial=1.0, initial=1.0}\n",
+       "q.txt:3: a: attribute initial is given twice; want it once"},
       {"states:\n  number() -> (Out=a) {trained=\"yes\"}\n",
        "q.txt:3: a: trained is true or false"},
       {"states:\n  numbers() -> (Out=a)\n",
-       "q.txt:3: want number() -> (Out=NAME), or number_per_range"},
+       "q.txt:3: want number() -> (Out=NAME), or number_per_range or number_per_element in "
+       "states:"},
+      {"settings:\n  number_per_range() -> (Out=r) {trained=true}\n",
+       "q.txt:3: number_per_range in settings:; it declares a state, which is done in states:"},
       {"states:\n  var a f32[1]\n", "q.txt:3: a variable; want ops, whose names need none"},
       {"settings:\n  number() -> (Out=m) {default=2.0, min=0.0, max=1.0, doc=\"d\"}\n",
        "q.txt:3: m: default is not between min and max"},
@@ -174,9 +179,13 @@ TEST(TextQuantizer, WhatIsWrongIsReportedWithItsLine) {
       {"settings:\n  number() -> (Out=bits) {min=0.0}\n",
        "q.txt:3: bits: they go from 0 to 16; want integers from 1 to 16"},
       {"settings:\n  number() -> (Out=bits) {default=2.0}\n",
-       "q.txt:3: bits: no use for default; want each of min, max once"},
+       "q.txt:3: bits: a number of settings: has no attribute default; there are min, max"},
       {"settings:\n  number() -> (Out=group_size) {default=2.0, min=0.0, max=9.0, doc=\"d\"}\n",
-       "q.txt:3: group_size: min is below 1, and a group has one input"},
+       "q.txt:3: group_size: a group has 0 inputs; want integers from 1 to 65536"},
+      {"settings:\n  number() -> (Out=group_size) {default=2.5, min=1.0, max=9.0, doc=\"d\"}\n",
+       "q.txt:3: group_size: a group has 2.5 inputs; want integers from 1 to 65536"},
+      {"settings:\n  number() -> (Out=group_size) {default=2.0, min=1.0, max=1e30, doc=\"d\"}\n",
+       "q.txt:3: group_size: a group has 1e+30 inputs; want integers from 1 to 65536"},
       {"forward:\n  split_groups(X=x) -> (Out=g)\n" + forward.substr(9),
        "q.txt:3: split_groups needs a setting group_size, how many inputs of a product are a "
        "group"},
@@ -191,7 +200,9 @@ TEST(TextQuantizer, WhatIsWrongIsReportedWithItsLine) {
       {states + "forward:\n  rulu(X=r) -> (Out=a)\n" + forward.substr(9),
        "q.txt:5: there is no op rulu"},
       {states + "forward:\n  scale(X=r) -> (Out=a) {scale=\"$bit\"}\n" + forward.substr(9),
-       "q.txt:5: scale: \"$bit\" is neither a setting nor bits, largest or lowest"},
+       "q.txt:5: scale: \"$bit\" is neither a setting nor bits, largest or lowest, nor one of "
+       "these "
+       "and an integer, like $bits+1"},
       {states + "forward:\n  floor(X=r) -> (Out=s)\n"
                 "  fake_quantize_dequantize_at_range(X=x, InScale=s) -> (Out=out)\n",
        "would have to pass an op whose gradient is not known; straight_through=true passes it on "
@@ -206,10 +217,10 @@ TEST(TextQuantizer, WhatIsWrongIsReportedWithItsLine) {
        "q.txt:5: want fake_quantize_dequantize_at_range(X=..., InScale=...) -> (Out=out) as the "
        "last op of forward:"},
       {states + "forward:\n  fake_quantize_dequantize_at_range(X=x) -> (Out=out)\n",
-       "q.txt:5: want fake_quantize_dequantize_at_range(X=..., InScale=...)"},
+       "q.txt:5: fake_quantize_dequantize_at_range has no input InScale here; want InScale=NAME"},
       {states + "forward:\n  fake_quantize_dequantize_affine(X=x, InScale=r) -> (Out=out)\n",
-       "q.txt:5: want fake_quantize_dequantize_affine(X=..., InScale=..., InZeroPoint=...) -> "
-       "(Out=out)"},
+       "q.txt:5: fake_quantize_dequantize_affine has no input InZeroPoint here; want "
+       "InZeroPoint=NAME"},
       {states + "forward:\n  tanh(X=x) -> (Out=x)\n" + forward.substr(9),
        "q.txt:5: writes \"x\", which stands for something else; want another name"},
       {states + "forward:\n  tanh(X=x) -> (Out=r)\n" + forward.substr(9),
@@ -222,7 +233,7 @@ TEST(TextQuantizer, WhatIsWrongIsReportedWithItsLine) {
            forward.substr(9),
        "q.txt:5: straight_through is true or false"},
       {states + "forward:\n  scale(X=x) -> (Out=y) {straight_through=true}\n" + forward.substr(9),
-       "q.txt:5: straight_through is for round, ceil, floor, sign; scale has a gradient of its "
+       "q.txt:5: straight_through is for round, ceil, floor and sign; scale has a gradient of its "
        "own"},
       {states + "initial:\n  abs(X=x) -> (Out=r) {stop_gradient=true}\n" + forward,
        "q.txt:5: stop_gradient is for ops that have a gradient, and no op of initial: and update:"},
@@ -245,10 +256,95 @@ TEST(TextQuantizer, WhatIsWrongIsReportedWithItsLine) {
                 "  fake_quantize_dequantize_at_range(X=y, InScale=r) -> (Out=out)\n",
        "q.txt:6: writes \"out\" as [3, 4]; want [4, 3]"},
       {states + forward + "initial:\n  relu X\n", "q.txt:7:8: found \"X\""},
+      {states + forward +
+           "surrogate:\n  fake_quantize_dequantize_at_range(X=x, InScale=r) -> (Out=out)\n",
+       "q.txt:7: surrogate: has fake_quantize_dequantize_at_range, whose gradient is that of "
+       "forward:; want ops that have the gradient, such as clip, or a section gradient:"},
   };
   for (const auto& [sections, error] : cases) {
     const auto read = ReadQuantizers("quantizer q \"Q.\"\n" + sections, "q.txt");
     EXPECT_THAT(std::string(read.status().message()), HasSubstr(error)) << sections;
+  }
+}
+
+// One op of forward: each, between the line of the state and that which quantizes.
+TEST(TextQuantizer, OpsAreThoseOfTheirSchemas) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"scale(X=r) -> (Out=s) {scale=\"0.8\"}",
+       "attribute scale of scale is of type float; got string"},
+      {"scale(X=r) -> (Out=s) {scale=[0.8]}",
+       "attribute scale of scale is of type float; got floats"},
+      {"scale(X=r) -> (Out=s) {scale=true}",
+       "attribute scale of scale is of type float; got boolean"},
+      {"scale(X=r) -> (Out=s) {bias_after_scale=1}",
+       "attribute bias_after_scale of scale is of type boolean; got int"},
+      {"scale(X=r) -> (Out=s) {scale=1.0, scale=2.0}",
+       "attribute scale is given twice; want it once"},
+      {"elementwise_mul(X=r, Y=r) -> (Out=s) {axis=1.5}",
+       "attribute axis of elementwise_mul is of type int; got float"},
+      {"elementwise_mul(X=r) -> (Out=s)", "elementwise_mul has no input Y here; want Y=NAME"},
+      {"elementwise_mul(X=r, Y=[]) -> (Out=s)", "elementwise_mul has no input Y here; want Y=NAME"},
+      {"abs(X=[x, x]) -> (Out=s)", "input X of abs has 2 arguments; want one"},
+      {"abs(X=r, X=r) -> (Out=s)", "slot X is given twice; want it once"},
+      {"abs(X=@EMPTY@) -> (Out=s)", "@EMPTY@ in X; leave out the slot that must be empty"},
+      {"abs(X=r) -> ()", "abs has no output Out here; want Out=NAME"},
+      {"cast(X=r) -> (Out=s)",
+       "cast has no attribute out_dtype here, which has no default; give it"},
+      {"momentum(Param=r, Grad=r, LearningRate=r) -> (ParamOut=s) {mu=0.9}",
+       "momentum has no input Velocity here; want Velocity=NAME"},
+      {"fake_quantize_dequantize_at_range(X=x, InScale=r) -> (Out=s) {bit_length=\"four\"}",
+       "attribute bit_length of fake_quantize_dequantize_at_range is of type int; got string"},
+      {"fake_quantize_dequantize_at_range(X=x, InScale=r) -> (Out=s) {bit_length=7}",
+       "fake_quantize_dequantize_at_range has the bits of the spec; leave bit_length out, or say "
+       "how "
+       "many more, like bit_length=\"$bits+1\""},
+      {"fake_quantize_dequantize_at_range(X=x, InScale=r) -> (Out=s) {quant_axis=1}",
+       "fake_quantize_dequantize_at_range has the quant_axis of the spec; leave the attribute out"},
+  };
+  for (const auto& [op, error] : cases) {
+    const auto read = ReadQuantizers(
+        absl::StrCat("quantizer q \"Q.\"\nstates:\n  number() -> (Out=r)\nforward:\n  ", op,
+                     "\n  fake_quantize_dequantize_at_range(X=x, InScale=r) -> (Out=out)\n"),
+        "q.txt");
+    EXPECT_EQ(read.status(), absl::InvalidArgumentError(absl::StrCat("q.txt:5: ", error))) << op;
+  }
+}
+
+TEST(TextQuantizer, NumbersAreOfTheTypesOfTheirSchemas) {
+  const auto read = Read(
+      "quantizer q \"Q.\"\nstates:\n  number() -> (Out=r) {trained=true, initial=1}\nforward:\n"
+      "  scale(X=r) -> (Out=s) {scale=2}\n"
+      "  fake_quantize_dequantize_at_range(X=x, InScale=s) -> (Out=out)\n");
+  ASSERT_EQ(read.size(), 1);
+  const QuantSpec spec = Spec(*read.front(), 4);
+  EXPECT_EQ(Printed(read.front()->Forward({spec, SlotRole::WEIGHT, Dims{3, 2}, Era::kPaddle2}).ops),
+            "scale(X=r) -> (Out=s) {scale=2.0}\n");
+}
+
+// A state that no op needs, or from whose first value nothing is learned.
+TEST(TextQuantizer, StatesAreReadAndBeginSomewhere) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"number() -> (Out=r) {trained=true}",
+       "q.txt:3: r: it is trained and has no first value; give it by initial=NUMBER, or by an op "
+       "of "
+       "initial:"},
+      {"number() -> (Out=r) {trained=true, initial=0.0}",
+       "q.txt:3: r: its first value is 0, and a range is above 0"},
+      {"number() -> (Out=r) {trained=true, initial=1.0}\n  number() -> (Out=v)",
+       "q.txt:4: v: no op reads the state; leave it out, or read it"},
+      {"number() -> (Out=r) {initial=1.0}\nupdate:\n"
+       "  sgd(Param=r, Grad=r@GRAD, LearningRate=learning_rate) -> (ParamOut=r)",
+       "q.txt:5: reads \"r@GRAD\", and r is not trained; declare it with trained=true"},
+      {"number() -> (Out=r) {initial=1.0}\ngradient:\n  assign(X=out@GRAD) -> (Out=r@GRAD)",
+       "q.txt:5: writes \"r@GRAD\", and r is not trained; declare it with trained=true"},
+  };
+  for (const auto& [states, error] : cases) {
+    const auto read = ReadQuantizers(
+        absl::StrCat("quantizer q \"Q.\"\nstates:\n  ", states,
+                     "\nforward:\n"
+                     "  fake_quantize_dequantize_at_range(X=x, InScale=r) -> (Out=out)\n"),
+        "q.txt");
+    EXPECT_EQ(read.status(), absl::InvalidArgumentError(error)) << states;
   }
 }
 

@@ -427,7 +427,7 @@ TEST(Planner, NamesTheQuantizersThatThereAreForOneThatIsNot) {
   EXPECT_EQ(std::string(Transpile(&program, options).status().message()),
             absl::StrCat("configuration: block 0, op 0 (mul): Y is w: there is no quantizer "
                          "\"histogram\"; there are ",
-                         known, " [in plan_quantizers]"));
+                         known, "; --quantizers=FILE adds those of a text [in plan_quantizers]"));
 }
 
 TEST(Planner, ForgetsWhatWasSaidOfAQuantizerThatIsReplaced) {

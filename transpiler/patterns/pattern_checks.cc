@@ -30,97 +30,15 @@ namespace {
 constexpr Era kAnyEra = Era::kPaddle2;
 constexpr int64_t kAnyVersion = 2006002;
 
-const SlotSchema* FindSlotSchema(const OpSchema& schema, bool is_output, absl::string_view name) {
-  return is_output ? schema.FindOutput(name, kAnyEra) : schema.FindInput(name, kAnyEra);
-}
-
 // Ones that every op may carry say what is done with an op in training, which no pattern changes.
 const AttrSchema* FindAttrSchema(absl::string_view op_type, absl::string_view name) {
   const OpSchema* const schema = FindOpSchema(op_type);
   return schema == nullptr ? nullptr : schema->FindAttr(name, kAnyEra);
 }
 
-class OpCheck {
- public:
-  OpCheck(const PatternOp& op, bool is_after, absl::string_view place)
-      : op_(op), is_after_(is_after), place_(place) {}
-
-  absl::Status Check() const {
-    WrittenOp written{op_.type, {}, {}, {}};
-    for (const PatternSlot& slot : op_.inputs) written.inputs.push_back(slot.name);
-    for (const PatternSlot& slot : op_.outputs) written.outputs.push_back(slot.name);
-    for (const PatternAttribute& attr : op_.attributes) written.attributes.push_back(attr.name);
-    const absl::Status names = CheckNames(written, kAnyEra);
-    if (!names.ok()) return Error(names.message());
-    const OpSchema& schema = *FindOpSchema(op_.type);
-    if (!ForwardTypeOf(op_.type).empty()) {
-      return Error(op_.type,
-                   " is a gradient op; want ops of the forward part, whose gradients are "
-                   "derived");
-    }
-    for (const bool is_output : {false, true}) RETURN_IF_ERROR(CheckSlots(schema, is_output));
-    for (const PatternAttribute& attribute : op_.attributes) {
-      RETURN_IF_ERROR(CheckAttribute(schema, attribute));
-    }
-    return absl::OkStatus();
-  }
-
-  // Every attribute that has no default is given.
-  absl::Status CheckGivenAttributes() const {
-    for (const AttrSchema& attr : FindOpSchema(op_.type)->attrs()) {
-      if (attr.default_value != nullptr || attr.eras != Eras::kAll) continue;
-      if (std::none_of(op_.attributes.begin(), op_.attributes.end(),
-                       [&attr](const PatternAttribute& one) { return one.name == attr.name; })) {
-        return Error(op_.type, " has no attribute ", attr.name,
-                     " here, which has no default; give it");
-      }
-    }
-    return absl::OkStatus();
-  }
-
- private:
-  template <typename... Parts>
-  absl::Status Error(const Parts&... parts) const {
-    return absl::InvalidArgumentError(absl::StrCat(place_, parts...));
-  }
-
-  absl::Status CheckSlots(const OpSchema& schema, bool is_output) const {
-    const auto slots = is_output ? schema.outputs() : schema.inputs();
-    const std::vector<PatternSlot>& given = is_output ? op_.outputs : op_.inputs;
-    const char* const kind = is_output ? "output" : "input";
-    for (const PatternSlot& slot : given) {
-      if (!FindSlotSchema(schema, is_output, slot.name)->list && slot.values.size() > 1) {
-        return Error(kind, " ", slot.name, " of ", op_.type, " has ", slot.values.size(),
-                     " arguments; want one");
-      }
-    }
-    for (const SlotSchema& slot : slots) {
-      // What `before` leaves out of the outputs is read by nobody.
-      if (slot.optional || slot.eras != Eras::kAll || (is_output && !is_after_)) continue;
-      if (std::none_of(given.begin(), given.end(),
-                       [&slot](const PatternSlot& one) { return one.name == slot.name; })) {
-        return Error(op_.type, " has no ", kind, " ", slot.name, " here; want ", slot.name,
-                     "=NAME");
-      }
-    }
-    return absl::OkStatus();
-  }
-
-  absl::Status CheckAttribute(const OpSchema& schema, const PatternAttribute& attribute) const {
-    const AttrSchema* const known = schema.FindAttr(attribute.name, kAnyEra);
-    if (known->type == AttrType::BLOCK || known->type == AttrType::BLOCKS) {
-      return Error("attribute ", attribute.name, " names a block; want ops that run none");
-    }
-    const AttrType given = attribute.value.type();
-    if (!attribute.is_fixed() || given == known->type) return absl::OkStatus();
-    return Error("attribute ", attribute.name, " of ", op_.type, " is of type ",
-                 AttrTypeName(known->type), "; got ", AttrTypeName(given));
-  }
-
-  const PatternOp& op_;
-  const bool is_after_;
-  const absl::string_view place_;
-};
+absl::Status At(absl::string_view place, const absl::Status& status) {
+  return status.ok() ? status : absl::InvalidArgumentError(absl::StrCat(place, status.message()));
+}
 
 // The op over the names of the pattern, with the attributes that have a value there.
 OpDesc DescOf(const Pattern& pattern, const PatternOp& op) {
@@ -191,18 +109,26 @@ bool HoldsAgain(const PatternCondition& condition, const Match& match) {
 
 }  // namespace
 
-absl::Status CheckPatternOp(const PatternOp& op, bool is_after, absl::string_view place) {
-  return OpCheck(op, is_after, place).Check();
+absl::StatusOr<OpDesc> ReadPatternOp(const OpDesc& op, bool is_after, absl::string_view place) {
+  WrittenForm form;
+  form.leaves_out_outputs = !is_after;  // what `before` leaves out is read by nobody
+  form.computes_numbers = is_after;
+  absl::StatusOr<OpDesc> read = ReadWrittenOp(op, kAnyEra, form);
+  if (!read.ok()) return At(place, read.status());
+  if (ForwardTypeOf(op.type()).empty()) return read;
+  return absl::InvalidArgumentError(
+      absl::StrCat(place, op.type(),
+                   " is a gradient op; want ops of the forward part, whose gradients are derived"));
 }
 
-absl::Status CheckGivenAttributes(const Pattern& pattern, const PatternOp& after,
+absl::Status CheckGivenAttributes(const Pattern& pattern, const OpDesc& after,
                                   absl::string_view place) {
   const auto count = [&after](const std::vector<PatternOp>& ops) {
     return std::count_if(ops.begin(), ops.end(),
-                         [&after](const PatternOp& op) { return op.type == after.type; });
+                         [&after](const PatternOp& op) { return op.type == after.type(); });
   };
   const bool is_copied = count(pattern.after) < count(pattern.before);
-  return is_copied ? absl::OkStatus() : OpCheck(after, true, place).CheckGivenAttributes();
+  return is_copied ? absl::OkStatus() : At(place, CheckGivenAttributes(after));
 }
 
 std::optional<AttrType> TypeOfAttribute(absl::string_view op_type, absl::string_view attribute) {

@@ -6,19 +6,19 @@
 #include <optional>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "proto/wire/program.pb.h"
 #include "transpiler/patterns/pattern.h"
 
 namespace fixpoint {
 
-// The op's type, slots and attributes, by its schema; the eras agree with one of them. Error
-// (kInvalidArgument): `place`, what is wrong, and what would be right. REQUIRES: values of slots
-// are positions in the pattern.
-absl::Status CheckPatternOp(const PatternOp& op, bool is_after, absl::string_view place);
+// An op of the file as its schema has it (ops/written_op.h). Error (kInvalidArgument): `place`,
+// what is wrong, and what would be right.
+absl::StatusOr<OpDesc> ReadPatternOp(const OpDesc& op, bool is_after, absl::string_view place);
 // Error as above: an op that comes next in the pattern's `after` leaves out an attribute that has
 // no default, and `before` has no op of its type and number, from which it would be copied.
-absl::Status CheckGivenAttributes(const Pattern& pattern, const PatternOp& after,
+absl::Status CheckGivenAttributes(const Pattern& pattern, const OpDesc& after,
                                   absl::string_view place);
 
 // The type of an attribute of an op; nothing if there is no such op or attribute.

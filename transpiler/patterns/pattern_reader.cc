@@ -11,8 +11,8 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "ops/written_op.h"
 #include "proto/base/status_macros.h"
-#include "proto/program/op.h"
 #include "proto/program/op_builder.h"
 #include "proto/program/slots.h"
 #include "proto/program/type_names.h"
@@ -80,21 +80,21 @@ class Reader {
 
   absl::Status ReadOps(const ProgramPart& part, bool is_after) {
     for (int i = 0; i < part.block.ops_size(); ++i) {
-      const OpDesc& desc = part.block.ops(i);
       PatternOp op;
-      op.type = desc.type();
       op.line = part.op_lines[i];
+      ASSIGN_OR_RETURN(const OpDesc desc,
+                       ReadPatternOp(part.block.ops(i), is_after, Place(op.line)));
+      op.type = desc.type();
       const auto read = [&](const std::string& name, int* value) {
         return is_after ? ReadAfter(name, op.line, value) : ReadBefore(name, op.line, value);
       };
-      RETURN_IF_ERROR(ReadSlots(desc.inputs(), op.line, read, &op.inputs));
+      RETURN_IF_ERROR(ReadSlots(desc.inputs(), read, &op.inputs));
       const auto write = [&](const std::string& name, int* value) {
         return is_after ? WriteAfter(name, op.line, value) : WriteBefore(name, op.line, value);
       };
-      RETURN_IF_ERROR(ReadSlots(desc.outputs(), op.line, write, &op.outputs));
+      RETURN_IF_ERROR(ReadSlots(desc.outputs(), write, &op.outputs));
       RETURN_IF_ERROR(ReadAttributes(desc, is_after, &op));
-      RETURN_IF_ERROR(CheckPatternOp(op, is_after, Place(op.line)));
-      if (is_after) RETURN_IF_ERROR(CheckGivenAttributes(pattern_, op, Place(op.line)));
+      if (is_after) RETURN_IF_ERROR(CheckGivenAttributes(pattern_, desc, Place(op.line)));
       RETURN_IF_ERROR(NoteVariableTypes(op));
       (is_after ? pattern_.after : pattern_.before).push_back(std::move(op));
     }
@@ -102,22 +102,11 @@ class Reader {
   }
 
   template <typename Take>
-  absl::Status ReadSlots(const Slots& slots, int line, Take take,
-                         std::vector<PatternSlot>* taken) const {
+  absl::Status ReadSlots(const Slots& slots, Take take, std::vector<PatternSlot>* taken) const {
     for (const OpDesc::Var& slot : slots) {
       if (slot.arguments_size() == 0) continue;
-      if (std::any_of(taken->begin(), taken->end(), [&slot](const PatternSlot& other) {
-            return other.name == slot.parameter();
-          })) {
-        return Error(line,
-                     absl::StrCat("slot ", slot.parameter(), " is given twice; want it once"));
-      }
       PatternSlot one{slot.parameter(), {}};
       for (const std::string& name : slot.arguments()) {
-        if (name == kEmptyArgument) {
-          return Error(line, absl::StrCat(kEmptyArgument, " in ", slot.parameter(),
-                                          "; leave out the slot that must be empty"));
-        }
         RETURN_IF_ERROR(take(name, &one.values.emplace_back()));
       }
       taken->push_back(std::move(one));
@@ -202,13 +191,6 @@ class Reader {
 
   absl::Status ReadAttributes(const OpDesc& desc, bool is_after, PatternOp* op) {
     for (const OpDesc::Attr& attr : desc.attrs()) {
-      if (std::any_of(
-              op->attributes.begin(), op->attributes.end(),
-              [&attr](const PatternAttribute& other) { return other.name == attr.name(); })) {
-        return Error(op->line, absl::StrCat("attribute ", attr.name(),
-                                            " is given twice; want it "
-                                            "once"));
-      }
       PatternAttribute one;
       one.name = attr.name();
       one.value = attr;
@@ -275,11 +257,6 @@ class Reader {
     attribute->sum = std::move(sum);
     attribute->type = *type;
     return absl::OkStatus();
-  }
-
-  static bool IsNumber(AttrType type) {
-    return type == AttrType::INT || type == AttrType::LONG || type == AttrType::FLOAT ||
-           type == AttrType::FLOAT64;
   }
 
   absl::Status NoteVariableTypes(const PatternOp& op) {

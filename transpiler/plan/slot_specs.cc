@@ -43,6 +43,18 @@ std::string PlaceOf(const SlotPlan& slot) {
                       slot.argument->name(), ByRule(slot));
 }
 
+// The target's form, which is for quantizers that have it; another has one form alone, or is
+// refused with it.
+QuantSpec::Form DefaultForm(const Quantizer& quantizer, QuantSpec::Form of_target, Era era) {
+  std::optional<QuantSpec::Form> only;
+  for (const QuantizerRecipe& recipe : quantizer.recipes()) {
+    if (!Includes(recipe.eras, era)) continue;
+    if (recipe.form == of_target || only.value_or(recipe.form) != recipe.form) return of_target;
+    only = recipe.form;
+  }
+  return only.value_or(of_target);
+}
+
 }  // namespace
 
 bool IsUnsignedRightOperand(const SlotPlan& slot) {
@@ -53,6 +65,7 @@ bool IsUnsignedRightOperand(const SlotPlan& slot) {
 QuantSpec SlotSpecs::Default(const Op& op, SlotRole::Role role, const QuantSpec& of_op) const {
   const bool is_weight = role == SlotRole::WEIGHT;
   QuantSpec spec = is_weight ? target_.weights() : target_.activations();
+  spec.clear_form();
   MergeSpec(is_weight ? config_.weights() : config_.activations(), &spec);
   MergeSpec(of_op, &spec);
   if (is_weight && IsFullyConnected(op)) MergeSpec(config_.fc_weights(), &spec);
@@ -64,6 +77,11 @@ std::optional<Reason> SlotSpecs::Complete(const OpSchema& schema, SlotPlan& slot
   const Argument& argument = *slot.argument;
   QuantSpec& spec = slot.spec;
   const Quantizer* quantizer = quantizers_.Find(spec.quantizer());
+  if (!spec.has_form()) {
+    const bool is_weight = slot.role == SlotRole::WEIGHT;
+    const QuantSpec::Form form = (is_weight ? target_.weights() : target_.activations()).form();
+    spec.set_form(quantizer == nullptr ? form : DefaultForm(*quantizer, form, EraOf(target_)));
+  }
   if (quantizer != nullptr) {
     if (!spec.has_granularity()) spec.set_granularity(quantizer->granularity());
     if (!spec.has_scheme()) spec.set_scheme(quantizer->scheme());

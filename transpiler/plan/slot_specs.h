@@ -42,11 +42,12 @@ class SlotSpecs {
         never_negative_(era_) {}
 
   // The target's spec for the role, overridden by the configuration's, by that of the target's
-  // entry for the op, and by the configuration's for the weights of fully connected layers.
+  // entry for the op, and by the configuration's for the weights of fully connected layers. The
+  // form is absent where only the target's spec for the role says it.
   QuantSpec Default(const Op& op, SlotRole::Role role, const QuantSpec& of_op) const;
-  // Fills in what the program decides (signedness, axis), and complains once about each spec that
-  // the quantizer or the target cannot do. Returns why the value cannot be quantized that way, with
-  // `detail`.
+  // Fills in what the quantizer (its form) and the program decide (signedness, axis), and complains
+  // once about each spec that the quantizer or the target cannot do. Returns why the value cannot
+  // be quantized that way, with `detail`.
   std::optional<Reason> Complete(const OpSchema& schema, SlotPlan& slot, std::string& detail);
   // Complains, once about each spec, if the quantizer or the target cannot do it.
   void Check(const SlotPlan& slot);

@@ -11,7 +11,7 @@
 namespace fixpoint {
 
 // `there is no quantizer "absmax"; did you mean abs_max?` or, if no name is near, all that there
-// are.
+// are and the flag by which the tools read others.
 std::string UnknownQuantizer(absl::string_view name, const QuantizerTable& quantizers);
 
 }  // namespace fixpoint

@@ -1,0 +1,68 @@
+#include "ops/quantizers/formula_states.h"
+
+#include <algorithm>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "ops/quantizers/formula_words.h"
+#include "proto/base/status_macros.h"
+#include "proto/program/slots.h"
+
+namespace fixpoint {
+namespace {
+
+bool HasArgument(const Slots& slots, const std::string& name) {
+  return std::any_of(slots.begin(), slots.end(), [&name](const OpDesc::Var& slot) {
+    return std::count(slot.arguments().begin(), slot.arguments().end(), name) > 0;
+  });
+}
+
+bool Reads(const QuantizerText::Section& section, const std::string& name) {
+  return std::any_of(section.ops.begin(), section.ops.end(),
+                     [&name](const OpDesc& op) { return HasArgument(op.inputs(), name); });
+}
+
+bool Writes(const QuantizerText::Section& section, const std::string& name) {
+  return std::any_of(section.ops.begin(), section.ops.end(),
+                     [&name](const OpDesc& op) { return HasArgument(op.outputs(), name); });
+}
+
+bool IsRange(const QuantizerText& text, const std::string& name) {
+  const OpDesc::Var* const range = FindSlot(QuantizeOpOf(text).inputs(), kScaleSlot);
+  return range != nullptr && range->arguments_size() == 1 && range->arguments(0) == name;
+}
+
+absl::Status CheckState(const QuantizerText& text, const QuantizerText::State& state) {
+  const auto wrong = [&](absl::string_view message) {
+    return text.Error(state.line, absl::StrCat(state.name, ": ", message));
+  };
+  const auto is_read = [&state](const QuantizerText::Section& section) {
+    return Reads(section, state.name);
+  };
+  if (!is_read(text.initial) && !is_read(text.forward) && !is_read(text.surrogate) &&
+      !is_read(text.gradient) && !is_read(text.update)) {
+    return wrong("no op reads the state; leave it out, or read it");
+  }
+  if (!state.is_trained || Writes(text.initial, state.name)) return absl::OkStatus();
+  if (!state.initial_value.has_value()) {
+    return wrong(
+        "it is trained and has no first value; give it by initial=NUMBER, or by an op of initial:");
+  }
+  if (IsRange(text, state.name) && *state.initial_value <= 0) {
+    return wrong(
+        absl::StrCat("its first value is ", *state.initial_value, ", and a range is above 0"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status CheckStates(const QuantizerText& text) {
+  for (const QuantizerText::State& state : text.states) {
+    RETURN_IF_ERROR(CheckState(text, state));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace fixpoint

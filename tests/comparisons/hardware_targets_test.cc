@@ -128,6 +128,7 @@ INSTANTIATE_TEST_SUITE_P(
                     // Codes of more bits than those of the spec, and a bias in their steps.
                     Case{"NpuOfGroups", "npu_int4", "lenet5",
                          "weights { quantizer: 'channel_wise_grouped' form: FUSED }"}),
+                    Case{"Mcu", "mcu_int8", "lenet5", ""}),
     [](const auto& info) { return std::string(info.param.name); });
 
 // Where all scales are powers of two and codes are rounded half to even, a sum is shifted.
@@ -238,6 +239,23 @@ TEST(FpgaTarget, StoresRangesWhoseStepIsAPowerOfTwo) {
     return IsPowerOfTwo(range / 127) || IsPowerOfTwo(range / 255);
   };
   EXPECT_THAT(ranges, Each(ResultOf(has_such_a_step, true)));
+}
+
+// Every layer but the last requantizes its sums, by factors that are multipliers and shifts.
+TEST(McuTarget, RequantizesEachSumThatBecomesCodes) {
+  const auto forms = FormsOn("mcu_int8", "lenet5", "");
+  ASSERT_TRUE(forms.ok()) << forms.status();
+  int requantized = 0;
+  for (const Op& op : (*forms)->lowered.program.block(0).ops()) {
+    EXPECT_NE(op.type(), "fake_requantize");
+    const absl::StatusOr<Epilogue> epilogue = EpilogueOf(op.desc());
+    if (!epilogue.ok()) continue;
+    for (const EpilogueStage& stage : *epilogue) {
+      EXPECT_NE(stage.kind, EpilogueStage::Kind::kMultiply);
+      requantized += stage.kind == EpilogueStage::Kind::kRequantize;
+    }
+  }
+  EXPECT_EQ(requantized, 4);
 }
 
 TEST(NpuTarget, StoresWeightsOf4Bits) {

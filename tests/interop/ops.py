@@ -94,6 +94,7 @@ NOT_JUDGED = {
     "integer_row_wise_fc": _OURS,
     "integer_table": _OURS,
     "scale_gradient": _OURS,
+    "fake_requantize": _OURS,
     "scaled_dot_product_attention": _OURS,
     "select_from_step": _OURS,
     "select_from_step_grad": _OURS,

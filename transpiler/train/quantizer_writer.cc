@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "ops/code_ops.h"
@@ -11,6 +12,7 @@
 #include "ops/infer.h"
 #include "ops/infer_in_program.h"
 #include "ops/op_schema.h"
+#include "ops/requantization.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/attributes.h"
 #include "proto/program/op_builder.h"
@@ -52,35 +54,57 @@ QuantizerWriter::QuantizerWriter(Program* program, TrainContext* context, absl::
       pass_(pass),
       rewriter_(program, pass),
       state_(program, context, &rewriter_),
-      schedule_(ScheduleOf(context_.plan)) {}
+      schedule_(ScheduleOf(context_.plan)),
+      types_(program_),
+      facts_(context_.plan, EraOf(program_), &types_) {
+  for (const Site& site : context_.plan.sites) {
+    if (!site.shared_scale.empty()) shared_[site.shared_scale].push_back(&site);
+  }
+}
 
 absl::Status QuantizerWriter::WriteAll() {
-  absl::btree_map<std::string, std::vector<const Site*>> shared;
+  FindAllRequantized();
   for (const Site& site : context_.plan.sites) {
-    if (!site.shared_scale.empty()) shared[site.shared_scale].push_back(&site);
+    if (site.role != SlotRole::BIAS) RETURN_IF_ERROR(WriteOnce(site));
   }
   for (const Site& site : context_.plan.sites) {
-    if (site.role == SlotRole::BIAS) continue;
-    if (site.shared_scale.empty()) {
-      RETURN_IF_ERROR(Write(site));
-      continue;
-    }
-    // The whole group is written where its first site is.
-    std::vector<const Site*>& group = shared[site.shared_scale];
-    if (group.front() == &site) RETURN_IF_ERROR(WriteSharedScale(group));
-  }
-  OpTypes types(program_);
-  const SiteFacts facts(context_.plan, EraOf(program_), &types);
-  for (const Site& site : context_.plan.sites) {
-    if (site.role == SlotRole::BIAS) RETURN_IF_ERROR(WriteBias(site, facts));
+    if (site.role == SlotRole::BIAS) RETURN_IF_ERROR(WriteBias(site));
   }
   Mark();
   return absl::OkStatus();
 }
 
-absl::Status QuantizerWriter::WriteBias(const Site& site, const SiteFacts& facts) {
+void QuantizerWriter::FindAllRequantized() {
+  if (context_.target.requantization() != Target::MULTIPLIER_AND_SHIFT) return;
+  int of_floats = 0;
+  std::string first;
+  for (const Site& site : context_.plan.sites) {
+    if (site.role != SlotRole::ACTIVATION || site.observe) continue;
+    auto sums = FindRequantizedSums(site, facts_, quantizers_, EraOf(context_.target));
+    if (const auto* const found = std::get_if<RequantizedSums>(&sums)) {
+      requantized_.emplace(&site, *found);
+    } else if (of_floats++ == 0) {
+      first = absl::StrCat(site.value->variable().name(), ": ", std::get<std::string>(sums));
+    }
+  }
+  if (of_floats == 0) return;
+  context_.notes.push_back(absl::StrCat(
+      "activations whose codes are made of floats, not by a multiplier and a shift: ", of_floats,
+      ", the first is ", first));
+}
+
+absl::Status QuantizerWriter::WriteOnce(const Site& site) {
+  if (!written_.insert(&site).second) return absl::OkStatus();
+  if (site.shared_scale.empty()) return Write(site);
+  // The whole group is written where its first site is.
+  const std::vector<const Site*>& group = shared_.at(site.shared_scale);
+  written_.insert(group.begin(), group.end());
+  return WriteSharedScale(group);
+}
+
+absl::Status QuantizerWriter::WriteBias(const Site& site) {
   const Op& product = *ProductOfBias(*site.readers.front());
-  const ProductSites operands = SitesOfProduct(product, facts);
+  const ProductSites operands = SitesOfProduct(product, facts_);
   Place place = PlaceOf(site);
   place.before = &product;
   Writing writing{&site, nullptr, nullptr, place, /*is_test=*/false};
@@ -99,6 +123,31 @@ absl::Status QuantizerWriter::WriteBias(const Site& site, const SiteFacts& facts
 
 QuantSpec QuantizerWriter::StoredSpecOf(const Site& site) const {
   return StoredSpec(*context_.quantizers.Find(site.spec.quantizer()), site.spec);
+}
+
+absl::Status QuantizerWriter::WriteRequantized(const Site& site, const RequantizedSums& sums) {
+  const ProductSites& operands = sums.operands;
+  // Their scales are read.
+  RETURN_IF_ERROR(WriteOnce(*operands.activation));
+  RETURN_IF_ERROR(WriteOnce(*operands.weight));
+  const Place place = PlaceOf(site);
+  ASSIGN_OR_RETURN(const std::string scale, Observe(site, place));
+  Writing writing = Begin(site, place);
+  ASSIGN_OR_RETURN(const std::string numbers, DeclareLike(writing, ".requantized"));
+  OpBuilder requantize = rewriter_.New(kRequantize);
+  requantize.Input("X", site.value->variable().name())
+      .Input("InputScale", scales_.at(operands.activation))
+      .Input("WeightScale", scales_.at(operands.weight))
+      .Input("OutputScale", scale)
+      .Output("Out", numbers)
+      .IntAttr("input_largest_code", CodesOfScale(StoredSpecOf(*operands.activation)))
+      .IntAttr("weight_largest_code", CodesOfScale(StoredSpecOf(*operands.weight)))
+      .IntAttr("output_largest_code", CodesOfScale(StoredSpecOf(site)))
+      .IntAttr("channel_axis", sums.channel_axis)
+      .IntAttr("multiplier_bits", context_.target.requantization_multiplier_bits())
+      .IntAttr("roundings", context_.target.requantization_roundings());
+  Insert(writing, requantize);
+  return WriteWithScale(site, place, scale, numbers);
 }
 
 QuantizerWriter::Place QuantizerWriter::PlaceOf(const Site& site) const {
@@ -377,6 +426,9 @@ absl::Status QuantizerWriter::FinishQuantizeOp(Writing& writing, OpBuilder quant
 
 absl::Status QuantizerWriter::Write(const Site& site) {
   if (site.observe) return Observe(site, PlaceOf(site)).status();
+  if (const auto sums = requantized_.find(&site); sums != requantized_.end()) {
+    return WriteRequantized(site, sums->second);
+  }
   Writing writing = Begin(site, PlaceOf(site));
   if (!writing.quantizer->SummaryOps(site.spec, EraOf(context_.target)).empty()) {
     ASSIGN_OR_RETURN(const std::string scale, Observe(site, writing.place));
@@ -464,17 +516,18 @@ absl::Status QuantizerWriter::WriteSharedScale(const std::vector<const Site*>& s
 }
 
 absl::Status QuantizerWriter::WriteWithScale(const Site& site, const Place& place,
-                                             const std::string& scale) {
+                                             const std::string& scale, const std::string& numbers) {
   Writing writing = Begin(site, place);
   writing.is_test = true;  // reads the scale that it is given, and follows no state
-  std::string numbers;
-  ASSIGN_OR_RETURN(OpBuilder quantize, BeginQuantizeOp(writing, &numbers));
+  std::string quantized;
+  ASSIGN_OR_RETURN(OpBuilder quantize, BeginQuantizeOp(writing, &quantized));
+  if (!numbers.empty()) quantize.op().mutable_inputs(0)->set_arguments(0, numbers);
   for (const QuantizerState& state : writing.recipe->state) {
     if (!state.is_scale) continue;
     quantize.Input(state.input, scale);
     if (!state.output.empty()) quantize.Output(state.output, scale);
   }
-  return FinishQuantizeOp(writing, std::move(quantize), numbers);
+  return FinishQuantizeOp(writing, std::move(quantize), quantized);
 }
 
 absl::Status QuantizerWriter::Rewire(const Writing& writing, const std::string& name) {

@@ -18,6 +18,8 @@
 #include "proto/program/rewriter.h"
 #include "transpiler/plan/integer_bias.h"
 #include "transpiler/plan/plan.h"
+#include "transpiler/plan/requantized_sums.h"
+#include "transpiler/plan/site_facts.h"
 #include "transpiler/train/state_writer.h"
 #include "transpiler/train/train_context.h"
 
@@ -48,12 +50,21 @@ class QuantizerWriter {
     bool is_test;
   };
 
+  // Finds them, and notes those that are not.
+  void FindAllRequantized();
+  // Writes a site, or the whole group that shares its scale, unless it is written.
+  absl::Status WriteOnce(const Site& site);
   absl::Status Write(const Site& site);
+  // Quantizes what the value's sums become by a multiplier and a shift, with the scale that an
+  // observer finds.
+  absl::Status WriteRequantized(const Site& site, const RequantizedSums& sums);
   // Rounds a bias to the steps of its sums, whose operands are already written.
-  absl::Status WriteBias(const Site& site, const SiteFacts& facts);
+  absl::Status WriteBias(const Site& site);
   absl::Status WriteSharedScale(const std::vector<const Site*>& sites);
-  // Quantizes the site's value with a scale that other ops have found.
-  absl::Status WriteWithScale(const Site& site, const Place& place, const std::string& scale);
+  // Quantizes the site's value, or what `numbers` has of it, with a scale that other ops have
+  // found.
+  absl::Status WriteWithScale(const Site& site, const Place& place, const std::string& scale,
+                              const std::string& numbers = "");
   // Inserts an observer of the site's value; returns the name of its scale.
   absl::StatusOr<std::string> Observe(const Site& site, const Place& place);
   // REQUIRES: the plan is validated.
@@ -115,6 +126,13 @@ class QuantizerWriter {
   Rewriter rewriter_;
   StateWriter state_;
   const fixpoint::Schedule schedule_;
+  OpTypes types_;
+  const SiteFacts facts_;
+  // The sites that share a scale, by its name.
+  absl::btree_map<std::string, std::vector<const Site*>> shared_;
+  absl::flat_hash_set<const Site*> written_;
+  // Those whose codes the target makes of sums by a multiplier and a shift.
+  absl::flat_hash_map<const Site*, RequantizedSums> requantized_;
   // The variable of a site's scale.
   absl::flat_hash_map<const Site*, std::string> scales_;
   // The last op that was inserted after an op, or at the head of a block.

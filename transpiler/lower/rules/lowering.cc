@@ -309,4 +309,20 @@ void Lowering::StoreCodes(const Op& product, absl::string_view codes, const Epil
   rewriter_.Remove(product);
 }
 
+absl::Status Lowering::StoreRequantized(const Op& product, absl::string_view codes,
+                                        std::vector<float> factors, const Epilogue& stages,
+                                        const CodeType& type) {
+  const std::string base(product.outputs().front()->name());
+  ASSIGN_OR_RETURN(const std::string operand,
+                   AddParameter(absl::StrCat(base, ".factors"), std::move(factors)));
+  ASSIGN_OR_RETURN(const std::string one,
+                   AddParameter(absl::StrCat(base, ".unscaled"), std::vector<float>{1}));
+  OpDesc storing = Extended(product, codes, stages, {operand});
+  FindOrAddSlot(storing.mutable_inputs(), "Scales")->set_arguments(0, one);
+  SetCodeType(type, &storing);
+  rewriter_.InsertBefore(product, storing);
+  rewriter_.Remove(product);
+  return absl::OkStatus();
+}
+
 }  // namespace fixpoint

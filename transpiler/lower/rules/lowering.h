@@ -168,6 +168,10 @@ class Lowering {
   // Makes the product store codes in a variable, with more stages.
   void StoreCodes(const Op& product, absl::string_view codes, const Epilogue& stages,
                   const CodeType& type);
+  // The same for one whose sums are requantized by factors of the channels: its scales are 1.
+  absl::Status StoreRequantized(const Op& product, absl::string_view codes,
+                                std::vector<float> factors, const Epilogue& stages,
+                                const CodeType& type);
 
  private:
   const Op* FindOpen(const Argument& reader) const;

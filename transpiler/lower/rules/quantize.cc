@@ -17,6 +17,16 @@
 //
 //   integer_conv2d(Filter=w.int8, Input=q, Scales=s) -> (Output=r)
 //     {epilogue=["multiply", "round", "add"], out_dtype=20, out_zero_point=64, ...}
+//
+// A multiplier and a shift before it, fake_requantize, are a stage too, of products on integers
+// whose scales are the steps that it divides by:
+//
+//   integer_conv2d(Filter=w.int8, Input=q, Scales=s, Bias=b) -> (Output=y) {epilogue=["relu"]}
+//   fake_requantize(X=y, InputScale=..., WeightScale=..., OutputScale=t) -> (Out=z)
+//   quantize_linear(Scale=t, X=z, ZeroPoint=...) -> (Y=r)
+//
+//   integer_conv2d(Filter=w.int8, Input=q, Scales=y.unscaled, Bias=b, Operands=[y.factors])
+//     -> (Output=r) {epilogue=["relu", "requantize"], out_dtype=20, ...}
 
 #include <algorithm>
 #include <cmath>
@@ -37,11 +47,13 @@
 #include "ops/op_schema.h"
 #include "ops/op_traits.h"
 #include "ops/quant_math.h"
+#include "ops/requantization.h"
 #include "ops/value_flow.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/op.h"
 #include "proto/program/op_builder.h"
 #include "transpiler/lower/rules/move.h"
+#include "transpiler/lower/rules/requantized_product.h"
 #include "transpiler/lower/rules/rule.h"
 #include "transpiler/lower/rules/table.h"
 
@@ -50,11 +62,15 @@ namespace {
 
 using Kind = EpilogueStage::Kind;
 
-Epilogue StagesOf(const Quantization& quantization) {
+Epilogue StagesOf(const Quantization& quantization, const Op* requantize, Era era) {
   const CodeType& type = quantization.type;
   Epilogue stages = {{Kind::kMultiply, quantization.multiplier}};
+  if (requantize != nullptr) {
+    const int roundings = ReadRequantization(*requantize, era)->roundings;
+    stages = {{Kind::kRequantize, static_cast<float>(roundings)}};
+  }
   if (type.zero_point != 0) {
-    stages.push_back({Kind::kRound});
+    if (requantize == nullptr) stages.push_back({Kind::kRound});
     stages.push_back({Kind::kAdd, static_cast<float>(type.zero_point)});
   }
   const CodeRange all = CodesOfDtype(type.dtype);
@@ -148,16 +164,29 @@ const Op* FindMove(const Argument& input, const Lowering& lowering) {
   return moves && lowering.IsInForm(*op) ? op : nullptr;
 }
 
+bool KeepsChannelsOf(const Op& requantize, const Op& move, Era era) {
+  return KeepsChannels(move, ReadRequantization(requantize, era)->channel_axis, era);
+}
+
 // Whether what an input reads can be stored as codes by the products and tables that make it.
-bool IsOpen(const Argument& input, const Lowering& lowering) {
+// `requantize`: if not null, what else the products have to do.
+absl::StatusOr<bool> IsOpen(const Argument& input, const Op* requantize, Lowering& lowering) {
   std::vector<const Argument*> rest = {&input};
   while (!rest.empty()) {
     const Argument& next = *rest.back();
     rest.pop_back();
-    if (lowering.FindOpenProduct(next) != nullptr) continue;
-    if (lowering.FindOpenTable(next) != nullptr) continue;
+    if (const Op* const product = lowering.FindOpenProduct(next); product != nullptr) {
+      if (requantize == nullptr) continue;
+      ASSIGN_OR_RETURN(const auto factors,
+                       FindRequantizationFactors(*product, *requantize, lowering));
+      if (!factors) return false;
+      continue;
+    }
+    if (requantize == nullptr && lowering.FindOpenTable(next) != nullptr) continue;
     const Op* const move = FindMove(next, lowering);
-    if (move == nullptr) return false;
+    if (move == nullptr || (requantize != nullptr && !KeepsChannelsOf(*requantize, *move, lowering.era()))) {
+      return false;
+    }
     const auto moved = move->Inputs(TraitsOf(*move).moved);
     const bool can_move = std::all_of(moved.begin(), moved.end(), [](const Argument* x) {
       return x->variable() != nullptr && CanHoldCodes(*x->variable());
@@ -169,9 +198,10 @@ bool IsOpen(const Argument& input, const Lowering& lowering) {
 }
 
 // Makes the products and tables after an input store codes, and what is between them move codes,
-// to `codes`.
+// to `codes`. REQUIRES: IsOpen of the same `requantize`.
 absl::Status StoreAsCodes(const Argument& input, const Quantization& quantization,
-                          const std::string& codes, Lowering& lowering) {
+                          const Op* requantize, const std::string& codes, Lowering& lowering) {
+  const Epilogue stages = StagesOf(quantization, requantize, lowering.era());
   struct Stored {
     const Argument* input;
     std::string codes;
@@ -199,7 +229,13 @@ absl::Status StoreAsCodes(const Argument& input, const Quantization& quantizatio
       lowering.NoteMovesCodes(*stored->move);
       lowering.rewriter().Remove(*stored->move);
     } else if (const Op* product = lowering.FindOpenProduct(*stored->input); product != nullptr) {
-      lowering.StoreCodes(*product, stored->codes, StagesOf(quantization), quantization.type);
+      if (requantize == nullptr) {
+        lowering.StoreCodes(*product, stored->codes, stages, quantization.type);
+        continue;
+      }
+      ASSIGN_OR_RETURN(auto factors, FindRequantizationFactors(*product, *requantize, lowering));
+      RETURN_IF_ERROR(lowering.StoreRequantized(*product, stored->codes, *std::move(factors),
+                                                stages, quantization.type));
     } else {
       RETURN_IF_ERROR(StoreInTable(*lowering.FindOpenTable(*stored->input), stored->codes,
                                    quantization, lowering));
@@ -265,33 +301,67 @@ std::vector<const Argument*> ReadersOf(const Value& value) {
   return {value.readers().begin(), value.readers().end()};
 }
 
+// How an op of portable programs makes codes that can be integers; else nothing, and why.
+absl::StatusOr<std::optional<Quantization>> QuantizationOf(const Op& op, Lowering& lowering,
+                                                           IntegerReason* reason) {
+  const auto stays = [reason](IntegerReason why) {
+    *reason = why;
+    return std::nullopt;
+  };
+  const std::optional<CodeOp> read = lowering.CodeOpOf(op);
+  if (!read || read->finds_scale || read->output->value() == nullptr) {
+    return stays(IntegerReason::kAttributes);
+  }
+  if (read->axis) return stays(IntegerReason::kGranularity);
+  const Variable& codes = *read->output->variable();
+  if (codes.values().size() != 1) return stays(IntegerReason::kRewritten);
+  if (!AreDequantizedOnly(*read->output->value(), lowering)) {
+    return stays(IntegerReason::kCodesAreRead);
+  }
+  if (!CanHoldCodes(codes)) return stays(IntegerReason::kUnknownShape);
+  return read->scales_are_steps ? QuantizationBySteps(op, *read, lowering, reason)
+                                : QuantizationByRange(op, *read, lowering, reason);
+}
+
+// The op that requantizes what a quantize op alone reads, if the products before it can do it; null
+// if there is none.
+absl::StatusOr<const Op*> FindRequantize(const Argument& input, Lowering& lowering) {
+  const Value* const value = input.value();
+  const Op* const op = value != nullptr ? value->op() : nullptr;
+  if (op == nullptr || op->type() != kRequantize || !lowering.IsInForm(*op) ||
+      DeclaredFacts(lowering.era()).OnlyReader(*value) != &input.op()) {
+    return nullptr;
+  }
+  ASSIGN_OR_RETURN(const bool is_open, IsOpen(*op->Input("X"), op, lowering));
+  return is_open ? op : nullptr;
+}
+
 class QuantizeRule final : public LoweringRule {
  public:
   absl::string_view name() const override { return "quantize"; }
   absl::string_view doc() const override {
-    return "A step to codes ends an epilogue or a table, even after ops that move values; "
-           "elsewhere it is an edge, ahead of ops that reorder values.";
+    return "A step to codes ends an epilogue or a table, even after ops that move values, and "
+           "takes a multiplier and a shift before it along; elsewhere it is an edge, ahead of ops "
+           "that reorder values.";
   }
-  std::vector<std::string> op_types() const override { return StepsOfPortable(QuantOp::kQuantize); }
+  std::vector<std::string> op_types() const override {
+    std::vector<std::string> types = StepsOfPortable(QuantOp::kQuantize);
+    types.emplace_back(kRequantize);
+    return types;
+  }
 
   absl::StatusOr<IntegerReason> Lower(const Op& op, Lowering& lowering) const override {
-    const std::optional<CodeOp> read = lowering.CodeOpOf(op);
-    if (!read || read->finds_scale || read->output->value() == nullptr) {
-      return IntegerReason::kAttributes;
-    }
-    if (read->axis) return IntegerReason::kGranularity;
-    const Argument* const x = read->input;
-    const Argument* const y = read->output;
-    const Variable& codes = *y->variable();
-    if (codes.values().size() != 1) return IntegerReason::kRewritten;
-    if (!AreDequantizedOnly(*y->value(), lowering)) return IntegerReason::kCodesAreRead;
-    if (!CanHoldCodes(codes)) return IntegerReason::kUnknownShape;
+    if (op.type() == kRequantize) return ReasonOfRequantize(op, lowering);
     IntegerReason reason = IntegerReason::kAttributes;
     ASSIGN_OR_RETURN(const std::optional<Quantization> quantization,
-                     read->scales_are_steps ? QuantizationBySteps(op, *read, lowering, &reason)
-                                            : QuantizationByRange(op, *read, lowering, &reason));
+                     QuantizationOf(op, lowering, &reason));
     if (!quantization) return reason;
-    if (read->codes.rounding == QuantSpec::HALF_AWAY_FROM_ZERO) {
+    const CodeOp read = *lowering.CodeOpOf(op);
+    const Argument* const x = read.input;
+    const Argument* const y = read.output;
+    const Variable& codes = *y->variable();
+    ASSIGN_OR_RETURN(const Op* const requantize, FindRequantize(*x, lowering));
+    if (requantize == nullptr && read.codes.rounding == QuantSpec::HALF_AWAY_FROM_ZERO) {
       lowering.CountRoundingAwayFromZero();
     }
     lowering.SetElementType(codes, quantization->type.dtype);
@@ -300,8 +370,11 @@ class QuantizeRule final : public LoweringRule {
       lowering.Replace(op, EdgeTo(codes.name(), *x, *quantization));
       return IntegerReason::kAtEdge;
     }
-    if (IsOpen(*x, lowering)) {
-      RETURN_IF_ERROR(StoreAsCodes(*x, *quantization, codes.name(), lowering));
+    const Argument& stored = requantize != nullptr ? *requantize->Input("X") : *x;
+    ASSIGN_OR_RETURN(const bool is_open, IsOpen(stored, requantize, lowering));
+    if (is_open) {
+      RETURN_IF_ERROR(StoreAsCodes(stored, *quantization, requantize, codes.name(), lowering));
+      if (requantize != nullptr) lowering.rewriter().Remove(*requantize);
       lowering.rewriter().Remove(op);
       return IntegerReason::kInEpilogue;
     }
@@ -316,6 +389,23 @@ class QuantizeRule final : public LoweringRule {
     }
     RETURN_IF_ERROR(ReplaceByEdge(op, *x, codes.name(), *quantization, lowering));
     return IntegerReason::kAtEdge;
+  }
+
+ private:
+  // It is in the epilogue once the quantize op that reads it is lowered.
+  static absl::StatusOr<IntegerReason> ReasonOfRequantize(const Op& op, Lowering& lowering) {
+    const Argument* const out = op.Output("Out");
+    const Op* const reader = out != nullptr && out->value() != nullptr
+                                 ? DeclaredFacts(lowering.era()).OnlyReader(*out->value())
+                                 : nullptr;
+    if (reader == nullptr || !lowering.CodeOpOf(*reader)) return IntegerReason::kNotAfterProduct;
+    IntegerReason reason = IntegerReason::kNotAfterProduct;
+    ASSIGN_OR_RETURN(const std::optional<Quantization> quantization,
+                     QuantizationOf(*reader, lowering, &reason));
+    if (!quantization) return reason;
+    ASSIGN_OR_RETURN(const Op* const requantize,
+                     FindRequantize(*lowering.CodeOpOf(*reader)->input, lowering));
+    return requantize != nullptr ? IntegerReason::kInEpilogue : IntegerReason::kNotAfterProduct;
   }
 };
 

@@ -127,7 +127,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"Npu", "npu_int4", "lenet5", ""},
                     // Codes of more bits than those of the spec, and a bias in their steps.
                     Case{"NpuOfGroups", "npu_int4", "lenet5",
-                         "weights { quantizer: 'channel_wise_grouped' form: FUSED }"}),
+                         "weights { quantizer: 'channel_wise_grouped' form: FUSED }"},
                     Case{"Mcu", "mcu_int8", "lenet5", ""}),
     [](const auto& info) { return std::string(info.param.name); });
 

@@ -184,7 +184,8 @@ absl::StatusOr<bool> IsOpen(const Argument& input, const Op* requantize, Lowerin
     }
     if (requantize == nullptr && lowering.FindOpenTable(next) != nullptr) continue;
     const Op* const move = FindMove(next, lowering);
-    if (move == nullptr || (requantize != nullptr && !KeepsChannelsOf(*requantize, *move, lowering.era()))) {
+    if (move == nullptr ||
+        (requantize != nullptr && !KeepsChannelsOf(*requantize, *move, lowering.era()))) {
       return false;
     }
     const auto moved = move->Inputs(TraitsOf(*move).moved);

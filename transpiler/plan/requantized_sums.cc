@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "ops/activation.h"
 #include "ops/codes/declared_dims.h"
+#include "ops/codes/held_codes.h"
 #include "ops/op_form.h"
 #include "ops/op_traits.h"
 #include "ops/value_flow.h"
@@ -53,6 +54,10 @@ SumsOrWhy SumsOf(const Op& product, bool has_bias, const SiteFacts& facts,
   if (!attributes || product.outputs().size() != 1 || !sums.operands.are_both()) {
     return "the product has an operand that is not quantized";
   }
+  for (const Block* block : {&product.block(), &sums.operands.activation->value->block(),
+                             &sums.operands.weight->value->block()}) {
+    if (block->index() != 0) return "the product is in a block that an op runs";
+  }
   const Quantizer* const quantizer = quantizers.Find(sums.operands.activation->spec.quantizer());
   if (quantizer == nullptr || quantizer->is_dynamic()) {
     return "the range of the product's input is found anew at every run";
@@ -86,6 +91,9 @@ SumsOrWhy FindRequantizedSums(const Site& site, const SiteFacts& facts,
   }
   if (site.has_own_gradient) return "its quantizer has a gradient of its own";
   if (!site.shared_scale.empty()) return "it shares a scale";
+  if (!CodesHeldOf(StoredSpec(*quantizer, site.spec), /*is_never_negative=*/false)) {
+    return "its codes have more than 8 bits";
+  }
   // From the value back to the product, over ops that are undone by nothing but their reader.
   std::vector<const Op*> moves;
   const Op* op = WriterOf(site.value);

@@ -182,8 +182,7 @@ void CheckMultiplier(const Target& target, const Complain& complain) {
     if (target.has_requantization_multiplier_bits() || target.has_requantization_roundings()) {
       complain(
           "requantization_multiplier_bits and requantization_roundings are of "
-          "MULTIPLIER_AND_SHIFT; "
-          "want that requantization, or none of them");
+          "MULTIPLIER_AND_SHIFT; want that requantization, or none of them");
     }
     return;
   }

@@ -361,21 +361,25 @@ class QuantizeRule final : public LoweringRule {
     const Argument* const x = read.input;
     const Argument* const y = read.output;
     const Variable& codes = *y->variable();
-    ASSIGN_OR_RETURN(const Op* const requantize, FindRequantize(*x, lowering));
-    if (requantize == nullptr && read.codes.rounding == QuantSpec::HALF_AWAY_FROM_ZERO) {
-      lowering.CountRoundingAwayFromZero();
-    }
     lowering.SetElementType(codes, quantization->type.dtype);
     // Only products read wide codes, and none stores them.
     if (IsWideCodeDtype(quantization->type.dtype)) {
+      CountRounding(read, lowering);
       lowering.Replace(op, EdgeTo(codes.name(), *x, *quantization));
       return IntegerReason::kAtEdge;
     }
-    const Argument& stored = requantize != nullptr ? *requantize->Input("X") : *x;
-    ASSIGN_OR_RETURN(const bool is_open, IsOpen(stored, requantize, lowering));
+    ASSIGN_OR_RETURN(const Op* const requantize, FindRequantize(*x, lowering));
+    if (requantize != nullptr) {
+      RETURN_IF_ERROR(
+          StoreAsCodes(*requantize->Input("X"), *quantization, requantize, codes.name(), lowering));
+      lowering.rewriter().Remove(*requantize);
+      lowering.rewriter().Remove(op);
+      return IntegerReason::kInEpilogue;
+    }
+    CountRounding(read, lowering);
+    ASSIGN_OR_RETURN(const bool is_open, IsOpen(*x, nullptr, lowering));
     if (is_open) {
-      RETURN_IF_ERROR(StoreAsCodes(stored, *quantization, requantize, codes.name(), lowering));
-      if (requantize != nullptr) lowering.rewriter().Remove(*requantize);
+      RETURN_IF_ERROR(StoreAsCodes(*x, *quantization, nullptr, codes.name(), lowering));
       lowering.rewriter().Remove(op);
       return IntegerReason::kInEpilogue;
     }
@@ -393,6 +397,12 @@ class QuantizeRule final : public LoweringRule {
   }
 
  private:
+  static void CountRounding(const CodeOp& read, Lowering& lowering) {
+    if (read.codes.rounding == QuantSpec::HALF_AWAY_FROM_ZERO) {
+      lowering.CountRoundingAwayFromZero();
+    }
+  }
+
   // It is in the epilogue once the quantize op that reads it is lowered.
   static absl::StatusOr<IntegerReason> ReasonOfRequantize(const Op& op, Lowering& lowering) {
     const Argument* const out = op.Output("Out");
@@ -404,6 +414,7 @@ class QuantizeRule final : public LoweringRule {
     ASSIGN_OR_RETURN(const std::optional<Quantization> quantization,
                      QuantizationOf(*reader, lowering, &reason));
     if (!quantization) return reason;
+    if (IsWideCodeDtype(quantization->type.dtype)) return IntegerReason::kNotAfterProduct;
     ASSIGN_OR_RETURN(const Op* const requantize,
                      FindRequantize(*lowering.CodeOpOf(*reader)->input, lowering));
     return requantize != nullptr ? IntegerReason::kInEpilogue : IntegerReason::kNotAfterProduct;

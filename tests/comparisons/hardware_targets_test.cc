@@ -55,7 +55,7 @@ absl::StatusOr<TranspileOptions> OptionsFor(const std::string& target,
       LoadTarget(absl::StrCat("examples/targets/", target, ".textproto"), QuantizerTable()));
   Target changed;
   CHECK(google::protobuf::TextFormat::ParseFromString(fields, &changed)) << fields;
-  options.target.MergeFrom(changed);
+  options.target->MergeFrom(changed);
   return options;
 }
 

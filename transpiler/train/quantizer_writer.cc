@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/code_ops.h"
+#include "ops/op_schema.h"
 #include "ops/requantization.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/attributes.h"

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ops/forward_ops.h"
 #include "ops/op_schema.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/attributes.h"

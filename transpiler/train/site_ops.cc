@@ -9,6 +9,7 @@
 #include "proto/program/attributes.h"
 #include "transpiler/pipeline/marks.h"
 #include "transpiler/pipeline/op_templates.h"
+#include "transpiler/plan/schedule.h"
 #include "transpiler/plan/target.h"
 #include "transpiler/train/step_counter.h"
 

@@ -161,6 +161,13 @@ absl::StatusOr<const Tensor*> Lowering::FindParameter(const Argument& input) {
   return std::get_if<Tensor>(value);
 }
 
+absl::StatusOr<absl::Span<const float>> Lowering::FindNumbers(const Argument* input) {
+  if (input == nullptr) return absl::Span<const float>();
+  ASSIGN_OR_RETURN(const Tensor* tensor, FindParameter(*input));
+  if (tensor == nullptr || tensor->dtype() != VarType::FP32) return absl::Span<const float>();
+  return tensor->data<float>();
+}
+
 absl::StatusOr<std::optional<ParameterCodes>> Lowering::FindParameterCodes(const Argument& input,
                                                                            IntegerReason* reason) {
   *reason = IntegerReason::kNotQuantized;

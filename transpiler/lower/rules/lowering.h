@@ -137,6 +137,8 @@ class Lowering {
   // What a parameter holds that nothing writes, unless the op that reads it hands it on (statistics
   // in test mode); null where the input is none. Error (kNotFound): it is in no scope.
   absl::StatusOr<const Tensor*> FindParameter(const Argument& input);
+  // The numbers of such a parameter, FP32; none where the input is null or another.
+  absl::StatusOr<absl::Span<const float>> FindNumbers(const Argument* input);
 
   // Puts an op before `op`, with its role; or in its place.
   const Op& InsertBefore(const Op& op, OpDesc inserted);

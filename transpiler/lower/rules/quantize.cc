@@ -29,7 +29,6 @@
 //     -> (Output=r) {epilogue=["relu", "requantize"], out_dtype=20, ...}
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -37,21 +36,19 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "ops/code_dtype.h"
 #include "ops/code_ops.h"
 #include "ops/code_range.h"
 #include "ops/codes/declared_facts.h"
-#include "ops/codes/held_codes.h"
 #include "ops/codes/integer_reasons.h"
 #include "ops/op_schema.h"
 #include "ops/op_traits.h"
-#include "ops/quant_math.h"
 #include "ops/requantization.h"
 #include "ops/value_flow.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/op.h"
 #include "proto/program/op_builder.h"
+#include "transpiler/lower/rules/found_quantization.h"
 #include "transpiler/lower/rules/move.h"
 #include "transpiler/lower/rules/requantized_product.h"
 #include "transpiler/lower/rules/rule.h"
@@ -80,77 +77,6 @@ Epilogue StagesOf(const Quantization& quantization, const Op* requantize, Era er
                       static_cast<float>(type.largest_code)});
   }
   return stages;
-}
-
-// The one element of a parameter; null where the input is not such a parameter.
-absl::StatusOr<const float*> FindNumber(const Argument* input, Lowering& lowering) {
-  if (input == nullptr) return nullptr;
-  ASSIGN_OR_RETURN(const Tensor* tensor, lowering.FindParameter(*input));
-  if (tensor == nullptr || tensor->dtype() != VarType::FP32 || tensor->size() != 1) return nullptr;
-  return tensor->data<float>().data();
-}
-
-// How an op whose scale is a step makes codes; else nothing, and why.
-absl::StatusOr<std::optional<Quantization>> QuantizationBySteps(const Op& op, const CodeOp& read,
-                                                                Lowering& lowering,
-                                                                IntegerReason* reason) {
-  *reason = IntegerReason::kNotParameter;
-  ASSIGN_OR_RETURN(const float* const step, FindNumber(read.scale, lowering));
-  ASSIGN_OR_RETURN(const float* const zero_point, FindNumber(read.zero_point, lowering));
-  if (step == nullptr || zero_point == nullptr) return std::nullopt;
-  *reason = IntegerReason::kTooManyBits;
-  const std::optional<CodeRange> held = CodesHeldOf(read, /*is_never_negative=*/false);
-  if (!held) return std::nullopt;
-  const CodeRange& codes = *held;
-  if (!(std::isnormal(*step) && *step > 0)) {
-    return absl::InvalidArgumentError(absl::StrCat(DescribeInFile(op), ": ",
-                                                   std::string(read.scale->slot_name()), " holds ",
-                                                   *step, "; want a finite number above 0"));
-  }
-  if (!IsCode(*zero_point, codes)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(DescribeInFile(op), ": ", std::string(read.zero_point->slot_name()), " holds ",
-                     *zero_point, "; want a code, ", codes.smallest, " to ", codes.largest));
-  }
-  Quantization found;
-  found.type.dtype = CodeDtype(codes.is_unsigned);
-  found.type.range = *step * static_cast<float>(codes.largest);
-  found.type.largest_code = codes.largest;
-  found.type.zero_point = static_cast<int32_t>(*zero_point);
-  found.multiplier = 1 / *step;
-  found.smallest_code = codes.smallest;
-  return found;
-}
-
-// The same for an op whose scale is what the largest code stands for.
-absl::StatusOr<std::optional<Quantization>> QuantizationByRange(const Op& op, const CodeOp& read,
-                                                                Lowering& lowering,
-                                                                IntegerReason* reason) {
-  *reason = IntegerReason::kGranularity;
-  ASSIGN_OR_RETURN(const float* const range, FindNumber(read.scale, lowering));
-  if (range == nullptr) return std::nullopt;
-  RETURN_IF_ERROR(CheckRanges(op, {range, 1}));
-  *reason = IntegerReason::kZeroPoint;
-  if (read.zero_point != nullptr) {
-    ASSIGN_OR_RETURN(const Tensor* zeros, lowering.FindParameter(*read.zero_point));
-    if (zeros == nullptr) return std::nullopt;
-    for (const uint8_t byte : zeros->bytes()) {
-      if (byte != 0) return std::nullopt;
-    }
-  }
-  *reason = IntegerReason::kTooManyBits;
-  const bool is_never_negative = lowering.IsNeverNegative(*read.input);
-  std::optional<CodeRange> held = CodesHeldOf(read, is_never_negative);
-  if (!held) held = WideCodesOf(read, is_never_negative);
-  if (!held) return std::nullopt;
-  const CodeRange& codes = *held;
-  Quantization found;
-  found.type.dtype = CodeDtype(codes);
-  found.type.range = *range;
-  found.type.largest_code = codes.largest;
-  found.multiplier = MultiplierOfCodes(*range, codes.largest, codes.rounding);
-  found.smallest_code = codes.smallest;
-  return found;
 }
 
 // The op whose outputs are its inputs' values, if this alone reads them.
@@ -291,37 +217,8 @@ absl::Status ReplaceByEdge(const Op& op, const Argument& x, std::string codes,
   return absl::OkStatus();
 }
 
-// Whether nothing reads the codes except ops that dequantize all of them.
-bool AreDequantizedOnly(const Value& codes, const Lowering& lowering) {
-  return std::all_of(
-      codes.readers().begin(), codes.readers().end(),
-      [&lowering](const Argument* reader) { return lowering.DequantizesTensor(reader->op()); });
-}
-
 std::vector<const Argument*> ReadersOf(const Value& value) {
   return {value.readers().begin(), value.readers().end()};
-}
-
-// How an op of portable programs makes codes that can be integers; else nothing, and why.
-absl::StatusOr<std::optional<Quantization>> QuantizationOf(const Op& op, Lowering& lowering,
-                                                           IntegerReason* reason) {
-  const auto stays = [reason](IntegerReason why) {
-    *reason = why;
-    return std::nullopt;
-  };
-  const std::optional<CodeOp> read = lowering.CodeOpOf(op);
-  if (!read || read->finds_scale || read->output->value() == nullptr) {
-    return stays(IntegerReason::kAttributes);
-  }
-  if (read->axis) return stays(IntegerReason::kGranularity);
-  const Variable& codes = *read->output->variable();
-  if (codes.values().size() != 1) return stays(IntegerReason::kRewritten);
-  if (!AreDequantizedOnly(*read->output->value(), lowering)) {
-    return stays(IntegerReason::kCodesAreRead);
-  }
-  if (!CanHoldCodes(codes)) return stays(IntegerReason::kUnknownShape);
-  return read->scales_are_steps ? QuantizationBySteps(op, *read, lowering, reason)
-                                : QuantizationByRange(op, *read, lowering, reason);
 }
 
 // The op that requantizes what a quantize op alone reads, if the products before it can do it; null
@@ -355,7 +252,7 @@ class QuantizeRule final : public LoweringRule {
     if (op.type() == kRequantize) return ReasonOfRequantize(op, lowering);
     IntegerReason reason = IntegerReason::kAttributes;
     ASSIGN_OR_RETURN(const std::optional<Quantization> quantization,
-                     QuantizationOf(op, lowering, &reason));
+                     FindQuantization(op, lowering, &reason));
     if (!quantization) return reason;
     const CodeOp read = *lowering.CodeOpOf(op);
     const Argument* const x = read.input;
@@ -412,7 +309,7 @@ class QuantizeRule final : public LoweringRule {
     if (reader == nullptr || !lowering.CodeOpOf(*reader)) return IntegerReason::kNotAfterProduct;
     IntegerReason reason = IntegerReason::kNotAfterProduct;
     ASSIGN_OR_RETURN(const std::optional<Quantization> quantization,
-                     QuantizationOf(*reader, lowering, &reason));
+                     FindQuantization(*reader, lowering, &reason));
     if (!quantization) return reason;
     if (IsWideCodeDtype(quantization->type.dtype)) return IntegerReason::kNotAfterProduct;
     ASSIGN_OR_RETURN(const Op* const requantize,

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "absl/types/span.h"
 #include "ops/codes/declared_dims.h"
 #include "ops/epilogue_attributes.h"
 #include "ops/op_traits.h"
@@ -13,14 +12,6 @@
 
 namespace fixpoint {
 namespace {
-
-// The numbers of a parameter; none where the input is not such a parameter.
-absl::StatusOr<absl::Span<const float>> FindNumbers(const Argument* input, Lowering& lowering) {
-  if (input == nullptr) return absl::Span<const float>();
-  ASSIGN_OR_RETURN(const Tensor* tensor, lowering.FindParameter(*input));
-  if (tensor == nullptr || tensor->dtype() != VarType::FP32) return absl::Span<const float>();
-  return tensor->data<float>();
-}
 
 bool AddsUpOnly(const Op& product) {
   const absl::StatusOr<Epilogue> epilogue = EpilogueOf(product.desc());
@@ -37,10 +28,10 @@ absl::StatusOr<std::optional<std::vector<float>>> FindRequantizationFactors(cons
                                                                             Lowering& lowering) {
   const std::optional<RequantizationOp> read = ReadRequantization(requantize, lowering.era());
   if (!read || !AddsUpOnly(product)) return std::nullopt;
-  ASSIGN_OR_RETURN(const auto scales, FindNumbers(product.Input("Scales"), lowering));
-  ASSIGN_OR_RETURN(const auto of_input, FindNumbers(read->input_range, lowering));
-  ASSIGN_OR_RETURN(const auto of_weights, FindNumbers(read->weight_ranges, lowering));
-  ASSIGN_OR_RETURN(const auto of_output, FindNumbers(read->output_range, lowering));
+  ASSIGN_OR_RETURN(const auto scales, lowering.FindNumbers(product.Input("Scales")));
+  ASSIGN_OR_RETURN(const auto of_input, lowering.FindNumbers(read->input_range));
+  ASSIGN_OR_RETURN(const auto of_weights, lowering.FindNumbers(read->weight_ranges));
+  ASSIGN_OR_RETURN(const auto of_output, lowering.FindNumbers(read->output_range));
   const Dims dims = DeclaredDims(*product.outputs().front());
   const int axis = TraitsOf(product).ChannelAxis(static_cast<int>(dims.size()));
   if (of_input.size() != 1 || of_output.size() != 1 || of_weights.empty() || scales.empty() ||

@@ -9,9 +9,10 @@ namespace {
 
 using Kind = EpilogueStage::Kind;
 
-constexpr std::array<std::pair<Kind, absl::string_view>, 12> kNames = {{
+constexpr std::array<std::pair<Kind, absl::string_view>, 13> kNames = {{
     {Kind::kAddChannel, "add_channel"},
     {Kind::kMultiplyChannel, "multiply_channel"},
+    {Kind::kRequantize, "requantize"},
     {Kind::kAddElement, "add_element"},
     {Kind::kAddInt8, "add_int8"},
     {Kind::kAddUint8, "add_uint8"},

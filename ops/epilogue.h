@@ -18,6 +18,7 @@ struct EpilogueStage {
   enum class Kind {
     kAddChannel,       // x + operand[channel]
     kMultiplyChannel,  // x * operand[channel]
+    kRequantize,       // x, a sum, by the factor operand[channel], in a roundings (fixed_point.h)
     kAddElement,       // x + operand[element]
     kAddInt8,          // fma(operand[element] - b, a, x), for codes with step a, zero point b
     kAddUint8,         // the same for unsigned codes
@@ -34,7 +35,7 @@ struct EpilogueStage {
   float b = 0;
 
   bool is_of_channels() const {
-    return kind == Kind::kAddChannel || kind == Kind::kMultiplyChannel;
+    return kind == Kind::kAddChannel || kind == Kind::kMultiplyChannel || kind == Kind::kRequantize;
   }
   bool is_of_codes() const { return kind == Kind::kAddInt8 || is_of_unsigned_codes(); }
   bool is_of_unsigned_codes() const { return kind == Kind::kAddUint8; }

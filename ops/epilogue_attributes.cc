@@ -36,8 +36,12 @@ absl::StatusOr<std::vector<T>> ListOf(
       "attribute ", name, " is ", AttrTypeName(attr->type()), "; want ", AttrTypeName(wanted)));
 }
 
-// What a stage subtracts from codes has to be a code.
-absl::Status CheckZeroPoint(const EpilogueStage& stage) {
+// What a stage subtracts from codes has to be a code, and what requantizes rounds once or twice.
+absl::Status CheckParameters(const EpilogueStage& stage) {
+  if (stage.kind == Kind::kRequantize && stage.a != 1 && stage.a != 2) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("requantize has ", stage.a, " roundings; want 1 or 2"));
+  }
   if (!stage.is_of_codes()) return absl::OkStatus();
   const CodeRange codes = CodesOfByte(stage.is_of_unsigned_codes());
   if (IsCode(stage.b, codes)) return absl::OkStatus();
@@ -65,7 +69,7 @@ absl::StatusOr<Epilogue> EpilogueOf(const OpDesc& op) {
           absl::StrCat(kStages, " names \"", names[i], "\", which is no stage"));
     }
     const EpilogueStage stage = {*kind, static_cast<float>(a[i]), static_cast<float>(b[i])};
-    RETURN_IF_ERROR(CheckZeroPoint(stage));
+    RETURN_IF_ERROR(CheckParameters(stage));
     epilogue.push_back(stage);
   }
   return epilogue;

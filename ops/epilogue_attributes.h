@@ -11,8 +11,8 @@
 namespace fixpoint {
 
 // No stages for an op whose type has none of these attributes. Errors (kInvalidArgument): an
-// attribute is of another type, no stage has a name, the numbers of parameters differ, or a zero
-// point is no code.
+// attribute is of another type, no stage has a name, the numbers of parameters differ, a zero point
+// is no code, or roundings are neither 1 nor 2.
 absl::StatusOr<Epilogue> EpilogueOf(const OpDesc& op);
 // Sets these attributes.
 void SetEpilogue(const Epilogue& epilogue, OpDesc* op);

@@ -12,6 +12,7 @@
 #include "ops/code_ops.h"
 #include "ops/op_schema.h"
 #include "ops/op_traits.h"
+#include "ops/requantization.h"
 #include "proto/program/op.h"
 
 namespace fixpoint {
@@ -39,6 +40,11 @@ bool HaveAsManyElements(const VarType::TensorDesc& a, const VarType::TensorDesc&
     return std::make_pair(unknown, known);
   };
   return elements(a) == elements(b);
+}
+
+// The output in which an op has what it moves, or, on its way to codes, has requantized.
+const Argument* FindNextTo(const Op& op, Era era) {
+  return op.type() == kRequantize ? op.Output("Out") : FindMovedTo(op, era);
 }
 
 bool Reads(const Op& op, absl::string_view slot, const Value& value) {
@@ -74,6 +80,17 @@ const Argument* FindMovedTo(const Op& op, Era era) {
   return MovesValues(op, era) ? op.Output("Out") : nullptr;
 }
 
+bool KeepsChannels(const Op& op, int axis, Era era) {
+  const Argument* const to = FindMovedTo(op, era);
+  const auto from = op.Inputs(TraitsOf(op).moved);
+  if (to == nullptr || from.size() != 1 || ReordersValues(op, era)) return false;
+  const VarType::TensorDesc* const before = TensorOf(*from.front());
+  const VarType::TensorDesc* const after = TensorOf(*to);
+  return before != nullptr && after != nullptr && before->dims_size() == after->dims_size() &&
+         axis < before->dims_size() && before->dims(axis) == after->dims(axis) &&
+         before->dims(axis) >= 0;
+}
+
 bool BecomesCodes(const Value& value, Era era, const IsReader& also) {
   std::vector<const Value*> rest = {&value};
   // An op may read a value several times, and may write several values that are read together.
@@ -86,7 +103,8 @@ bool BecomesCodes(const Value& value, Era era, const IsReader& also) {
       if (also != nullptr && also(*reader)) continue;
       if (reader->slot_name() == "X" && QuantizesAtGivenRange(reader->op(), era)) continue;
       const bool is_moved = reader->slot_name() == TraitsOf(reader->op()).moved;
-      if (!is_moved || !MovesValues(reader->op(), era)) return false;
+      const bool goes_on = MovesValues(reader->op(), era) || reader->op().type() == kRequantize;
+      if (!is_moved || !goes_on) return false;
       for (const Argument* output : reader->op().Outputs("Out")) {
         if (output->value() == nullptr) return false;
         if (seen.insert(output->value()).second) rest.push_back(output->value());
@@ -102,7 +120,7 @@ bool IsStoredAsCodes(const Value& value, Era era, const OnlyReaderOf& only_reade
     const Op* const reader = only_reader(*at);
     if (reader == nullptr) return false;
     if (QuantizesAtGivenRange(*reader, era)) return Reads(*reader, "X", *at);
-    const Argument* const moved_to = FindMovedTo(*reader, era);
+    const Argument* const moved_to = FindNextTo(*reader, era);
     if (moved_to == nullptr || !Reads(*reader, TraitsOf(*reader).moved, *at)) return false;
     at = moved_to->value();
   }

@@ -22,9 +22,13 @@ bool ReordersValues(const Op& op, Era era);
 // or more than one.
 const Argument* FindMovedTo(const Op& op, Era era);
 
+// Whether an op that moves the values of one input leaves each of them at its place of an axis, as
+// the maxima of images do with their channels. False where the program does not declare it.
+bool KeepsChannels(const Op& op, int axis, Era era);
+
 // Whether nothing but ops that quantize with a given range read a value, directly or after ops that
-// only move it. A NaN gets the code of 0 there. False where more moves follow than are looked at.
-// `also`: what else may read it.
+// only move it or requantize it (requantization.h). A NaN gets the code of 0 there. False where
+// more moves follow than are looked at. `also`: what else may read it.
 using IsReader = std::function<bool(const Argument& reader)>;
 bool BecomesCodes(const Value& value, Era era, const IsReader& also = nullptr);
 

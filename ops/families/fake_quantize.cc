@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "ops/code_range.h"
 #include "ops/families/quantized_bias.h"
+#include "ops/families/requantization.h"
 #include "ops/infer.h"
 #include "ops/infer_rules.h"
 #include "ops/op_schema_builder.h"
@@ -387,6 +388,7 @@ std::vector<OpSchema> FakeQuantizeOps() {
   DefineOwnQuantizers(ops);
   DefineRowWise(ops);
   DefineBiasQuantizers(ops);
+  DefineRequantization(ops);
   DefineDequantizers(ops);
   DefineLinear(ops, QuantOp::kQuantize, "quantize_linear")
       .Doc(

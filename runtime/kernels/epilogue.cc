@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "ops/fixed_point.h"
 #include "runtime/kernels/vectorised.h"
 
 namespace fixpoint::kernels {
@@ -80,6 +81,13 @@ void ApplyStages(const Epilogue& epilogue, EpilogueOperands operands, const Outp
         break;
       case Kind::kMultiplyChannel:
         Combine(operands[i], elements, [](float x, float operand) { return x * operand; });
+        break;
+      case Kind::kRequantize:
+        if (a == 1) {
+          Combine(operands[i], elements, RequantizeFloat<1>);
+        } else {
+          Combine(operands[i], elements, RequantizeFloat<2>);
+        }
         break;
       case Kind::kAddInt8:
         CHECK(out != nullptr && out->type() != OutputType::kFloat);

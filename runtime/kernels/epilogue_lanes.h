@@ -10,6 +10,7 @@
 
 #include "absl/types/span.h"
 #include "ops/code_range.h"
+#include "ops/fixed_point.h"
 #include "runtime/kernels/epilogue.h"
 
 // For functions that are called only once it is known that the machine has such instructions.
@@ -102,6 +103,60 @@ FIXPOINT_VNNI void StoreLanes(__m512 x, const Output& out, int64_t at, __mmask16
   StoreCodes(RoundToCodes(x), static_cast<uint8_t*>(out.data()) + at, mask);
 }
 
+// The lower or the upper half of a vector, as FP64.
+template <bool kIsUpper>
+FIXPOINT_VNNI __m512d HalfOf(__m512 x) {
+  const __m512d bits = _mm512_castps_pd(x);
+  const __m256d half = _mm512_maskz_extractf64x4_pd(0xf, bits, kIsUpper ? 1 : 0);
+  return _mm512_maskz_cvtps_pd(0xff, _mm256_castpd_ps(half));
+}
+
+// FP64 holds x * factor, which is rounded up at ties.
+FIXPOINT_VNNI __m512d ProductRoundedUp(__m512d x, __m512d factor) {
+  return _mm512_maskz_roundscale_pd(0xff,
+                                    _mm512_add_pd(_mm512_mul_pd(x, factor), _mm512_set1_pd(0.5)),
+                                    _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
+}
+
+// One half of RequantizeFloat (ops/fixed_point.h), with its factors divided by the powers of two
+// of the second rounding.
+template <bool kIsUpper>
+FIXPOINT_VNNI __m256 RequantizeHalf(__m512 sums, __m512 factors, __m512 powers, bool once) {
+  const __m512d y = ProductRoundedUp(HalfOf<kIsUpper>(sums), HalfOf<kIsUpper>(factors));
+  if (once) return _mm512_maskz_cvtpd_ps(0xff, y);
+  const __m512d absolute = _mm512_maskz_max_pd(0xff, y, _mm512_sub_pd(_mm512_setzero_pd(), y));
+  const __m512d magnitude = ProductRoundedUp(absolute, HalfOf<kIsUpper>(powers));
+  const __mmask8 is_below = _mm512_cmp_pd_mask(y, _mm512_setzero_pd(), _CMP_LT_OQ);
+  return _mm512_maskz_cvtpd_ps(
+      0xff, _mm512_mask_sub_pd(magnitude, is_below, _mm512_setzero_pd(), magnitude));
+}
+
+// RequantizeFloat for each lane.
+FIXPOINT_VNNI __m512 RequantizeLanes(__m512 sums, __m512 factors, bool once) {
+  const __m512 most = _mm512_set1_ps(kLargestRequantizedSum);
+  sums = _mm512_maskz_max_ps(kAllLanes, sums, _mm512_sub_ps(_mm512_setzero_ps(), most));
+  sums = _mm512_maskz_min_ps(kAllLanes, sums, most);
+  __m512 powers = _mm512_set1_ps(1);
+  if (!once) {
+    // 2^min(e, 0), of factor = f * 2^e with f from 1/2 to 1.
+    __m512i exponents =
+        _mm512_sub_epi32(_mm512_maskz_srli_epi32(kAllLanes, _mm512_castps_si512(factors), 23),
+                         _mm512_set1_epi32(126));
+    exponents = _mm512_maskz_min_epi32(kAllLanes, exponents, _mm512_setzero_si512());
+    const __m512i one = _mm512_set1_epi32(127);
+    powers = _mm512_castsi512_ps(
+        _mm512_maskz_slli_epi32(kAllLanes, _mm512_add_epi32(one, exponents), 23));
+    const __m512 inverses = _mm512_castsi512_ps(
+        _mm512_maskz_slli_epi32(kAllLanes, _mm512_sub_epi32(one, exponents), 23));
+    factors = _mm512_mul_ps(factors, inverses);
+  }
+  const __m256 lower = RequantizeHalf<false>(sums, factors, powers, once);
+  const __m256 upper = RequantizeHalf<true>(sums, factors, powers, once);
+  __m512d both = _mm512_maskz_insertf64x4(0xff, _mm512_setzero_pd(), _mm256_castps_pd(lower), 0);
+  both = _mm512_maskz_insertf64x4(0xff, both, _mm256_castps_pd(upper), 1);
+  return _mm512_add_ps(_mm512_castpd_ps(both), _mm512_setzero_ps());
+}
+
 // Applies the epilogue to vectors of sums, and stores them.
 template <int kVectors>
 FIXPOINT_VNNI void Finish(const __m512i (&sums)[kVectors], const PlaceOfLanes& place,
@@ -127,6 +182,13 @@ FIXPOINT_VNNI void Finish(const __m512i (&sums)[kVectors], const PlaceOfLanes& p
       case Kind::kMultiplyChannel: {
         const __m512 factors = _mm512_maskz_loadu_ps(place.mask, operand + place.channel);
         for (int v = 0; v < kVectors; ++v) out[v] = _mm512_mul_ps(out[v], factors);
+        break;
+      }
+      case Kind::kRequantize: {
+        const __m512 factors = _mm512_maskz_loadu_ps(place.mask, operand + place.channel);
+        for (int v = 0; v < kVectors; ++v) {
+          out[v] = RequantizeLanes(out[v], factors, stage.a == 1);
+        }
         break;
       }
       case Kind::kAddElement:

@@ -62,6 +62,8 @@ dnnl::primitive_attr EpiloguePostOps::attr() const {
       case Kind::kMultiplyChannel:
         post_ops.append_binary(dnnl::algorithm::binary_mul, operands_[i]->memory().get_desc());
         break;
+      case Kind::kRequantize:
+        throw dnnl::error(dnnl_unimplemented, "a stage that requantizes, which it does not have");
       case Kind::kAddInt8:
         post_ops.append_sum(stage.a, ZeroPointOf(stage), memory::data_type::s8);
         break;

@@ -48,12 +48,18 @@ constexpr SumsKernel kKernels[] = {
      FitsAll, 0.29, PlanSumsOfFloats},
 };
 
+bool Requantizes(const Epilogue& epilogue) {
+  return std::any_of(epilogue.begin(), epilogue.end(), [](const EpilogueStage& stage) {
+    return stage.kind == EpilogueStage::Kind::kRequantize;
+  });
+}
+
 bool TakesEpilogue(EpilogueGrammar grammar, const SumsProblem& problem) {
   switch (grammar) {
     case EpilogueGrammar::kAnyStages:
       return true;
     case EpilogueGrammar::kPostOps:
-      return problem.epilogue.size() <= kMostPostOps;
+      return problem.epilogue.size() <= kMostPostOps && !Requantizes(problem.epilogue);
     case EpilogueGrammar::kFoldedToCodes:
       return Fold(problem.epilogue, problem.output).has_value();
   }

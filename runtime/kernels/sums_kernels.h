@@ -24,7 +24,7 @@ enum class BiasAddition {
 // Which stages a kernel has in its epilogue.
 enum class EpilogueGrammar {
   kAnyStages,
-  kPostOps,        // as many as oneDNN takes
+  kPostOps,        // as many as oneDNN takes, and none that requantizes
   kFoldedToCodes,  // those of folded_epilogue.h, where the output is codes
 };
 

@@ -1,12 +1,15 @@
 // The same network through the targets of kinds of hardware (examples/targets): simulated =
 // portable = lowered, and the numbers that are stored are those that the machine can hold.
 
+#include <glog/logging.h>
 #include <gmock/gmock.h>
+#include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <set>
 #include <string>
 #include <utility>
@@ -43,24 +46,34 @@ using ::testing::ResultOf;
 
 constexpr int kBatch = 4;
 
-absl::StatusOr<TranspileOptions> OptionsFor(const std::string& target) {
+// `fields`: of the target, instead of those in its file.
+absl::StatusOr<TranspileOptions> OptionsFor(const std::string& target,
+                                            const std::string& fields = "") {
   TranspileOptions options;
   ASSIGN_OR_RETURN(
       options.target,
       LoadTarget(absl::StrCat("examples/targets/", target, ".textproto"), QuantizerTable()));
+  Target changed;
+  CHECK(google::protobuf::TextFormat::ParseFromString(fields, &changed)) << fields;
+  options.target->MergeFrom(changed);
   return options;
 }
 
 absl::StatusOr<std::unique_ptr<NetworkForms>> FormsOn(const std::string& target,
                                                       const std::string& network,
-                                                      const std::string& config) {
-  ASSIGN_OR_RETURN(TranspileOptions options, OptionsFor(target));
+                                                      const std::string& config,
+                                                      const std::string& fields = "") {
+  ASSIGN_OR_RETURN(TranspileOptions options, OptionsFor(target, fields));
   return TrainForms(BuildNetwork(network, kBatch), config, std::move(options));
 }
 
 bool IsPowerOfTwo(float number) {
   int exponent = 0;
   return std::frexp(number, &exponent) == 0.5f;
+}
+
+const Tensor& ParameterIn(const Scope& scope, const Op& op, absl::string_view slot) {
+  return std::get<Tensor>(*scope.FindOrNull(op.Input(slot)->name()));
 }
 
 // What ops of a type read in a slot, from the parameters.
@@ -99,12 +112,14 @@ struct Case {
   const char* target;
   const char* network;
   const char* config;
+  const char* fields = "";
 };
 
 class HardwareTarget : public testing::TestWithParam<Case> {};
 
 TEST_P(HardwareTarget, ComputesWhatTrainingSaw) {
-  const auto forms = FormsOn(GetParam().target, GetParam().network, GetParam().config);
+  const auto forms =
+      FormsOn(GetParam().target, GetParam().network, GetParam().config, GetParam().fields);
   ASSERT_TRUE(forms.ok()) << forms.status();
   const Tensor images =
       RandomImages(BuildNetwork(GetParam().network, kBatch).image_dims, /*seed=*/100);
@@ -127,7 +142,13 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"Npu", "npu_int4", "lenet5", ""},
                     // Codes of more bits than those of the spec, and a bias in their steps.
                     Case{"NpuOfGroups", "npu_int4", "lenet5",
-                         "weights { quantizer: 'channel_wise_grouped' form: FUSED }"}),
+                         "weights { quantizer: 'channel_wise_grouped' form: FUSED }"},
+                    Case{"Mcu", "mcu_int8", "lenet5", ""},
+                    Case{"McuOfTwoRoundings", "mcu_int8", "lenet5", "",
+                         "requantization_roundings: 2"},
+                    Case{"McuOfMultipliersOf16Bits", "mcu_int8", "lenet5",
+                         "activations { quantizer: 'window_mean_abs_max' }",
+                         "requantization_multiplier_bits: 16"}),
     [](const auto& info) { return std::string(info.param.name); });
 
 // Where all scales are powers of two and codes are rounded half to even, a sum is shifted.
@@ -181,13 +202,12 @@ std::vector<int64_t> Integers(const Tensor& tensor) {
   }
 }
 
-// The codes of a fully connected layer by integers alone: sums with their biases, shifted, with the
-// negative ones cut off by its relu.
-TEST(FpgaTarget, GivesTheCodesThatIntegersGive) {
-  const auto forms = FormsOn("fpga_power_of_two", "lenet5", "");
-  ASSERT_TRUE(forms.ok()) << forms.status();
-  Scope& scope = (*forms)->lowered.scope;
-  const Program& lowered = (*forms)->lowered.program;
+// Computes the codes of the fully connected layers with a relu a second time, by integers alone:
+// `code` gives that of a sum with its bias, of a channel of an op, before it is clamped.
+using CodeOfSum = std::function<int64_t(const Op& op, int64_t channel, int64_t sum)>;
+void ExpectCodesOfIntegers(NetworkForms& forms, const CodeOfSum& code) {
+  Scope& scope = forms.lowered.scope;
+  const Program& lowered = forms.lowered.program;
   const Tensor images = RandomImages({kBatch, 1, 28, 28}, /*seed=*/100);
   const auto executor = executor::Executor::Create(lowered, &scope);
   ASSERT_TRUE(executor.ok()) << executor.status();
@@ -195,21 +215,17 @@ TEST(FpgaTarget, GivesTheCodesThatIntegersGive) {
   for (const Op& op : lowered.block(0).ops()) {
     if (op.type() != "integer_mul" || op.FindAttr("out_dtype") == nullptr) continue;
     const auto run = (*executor)->Run(
-        {{(*forms)->image, &images}},
+        {{forms.image, &images}},
         {std::string(op.Input("X")->name()), std::string(op.Output("Out")->name())}, 0);
     ASSERT_TRUE(run.ok()) << run.status();
     const std::vector<int64_t> x = Integers((*run)[0]);
     const std::vector<int64_t> out = Integers((*run)[1]);
-    const Tensor& weights = std::get<Tensor>(*scope.FindOrNull(op.Input("Y")->name()));
+    const Tensor& weights = ParameterIn(scope, op, "Y");
     const std::vector<int64_t> w = Integers(weights);
-    const std::vector<int64_t> bias =
-        Integers(std::get<Tensor>(*scope.FindOrNull(op.Input("Bias")->name())));
-    const Tensor& scales = std::get<Tensor>(*scope.FindOrNull(op.Input("Scales")->name()));
+    const std::vector<int64_t> bias = Integers(ParameterIn(scope, op, "Bias"));
     const Epilogue epilogue = *EpilogueOf(op.desc());
     ASSERT_EQ(epilogue.size(), 2);
     ASSERT_EQ(epilogue[0].kind, EpilogueStage::Kind::kRelu);
-    const int shift = -std::ilogb(scales.data<float>()[0] * epilogue[1].a);
-    EXPECT_GT(shift, 0);
     const int64_t terms = weights.dims()[0];
     const int64_t columns = weights.dims()[1];
     const int64_t largest = op.FindAttr("out_largest_code")->i();
@@ -217,13 +233,24 @@ TEST(FpgaTarget, GivesTheCodesThatIntegersGive) {
       int64_t sum = bias[i % columns];
       for (int64_t k = 0; k < terms; ++k)
         sum += x[i / columns * terms + k] * w[k * columns + i % columns];
-      ASSERT_EQ(out[i], std::min(std::max<int64_t>(ShiftedRight(sum, shift), 0), largest))
+      ASSERT_EQ(out[i], std::min(std::max<int64_t>(code(op, i % columns, sum), 0), largest))
           << op.Output("Out")->name() << ", element " << i;
     }
     EXPECT_GT(*std::max_element(out.begin(), out.end()), 0);
     ++layers;
   }
   EXPECT_EQ(layers, 2);
+}
+
+TEST(FpgaTarget, GivesTheCodesThatIntegersGive) {
+  const auto forms = FormsOn("fpga_power_of_two", "lenet5", "");
+  ASSERT_TRUE(forms.ok()) << forms.status();
+  ExpectCodesOfIntegers(**forms, [&](const Op& op, int64_t /*channel*/, int64_t sum) {
+    const Tensor& scales = ParameterIn((*forms)->lowered.scope, op, "Scales");
+    const int shift = -std::ilogb(scales.data<float>()[0] * EpilogueOf(op.desc())->back().a);
+    EXPECT_GT(shift, 0);
+    return ShiftedRight(sum, shift);
+  });
 }
 
 // A range is the largest code times the step.
@@ -238,6 +265,47 @@ TEST(FpgaTarget, StoresRangesWhoseStepIsAPowerOfTwo) {
     return IsPowerOfTwo(range / 127) || IsPowerOfTwo(range / 255);
   };
   EXPECT_THAT(ranges, Each(ResultOf(has_such_a_step, true)));
+}
+
+// Every layer but the last requantizes its sums, and nothing multiplies them by a float.
+TEST(McuTarget, RequantizesEachSumThatBecomesCodes) {
+  const auto forms = FormsOn("mcu_int8", "lenet5", "");
+  ASSERT_TRUE(forms.ok()) << forms.status();
+  int requantized = 0;
+  for (const Op& op : (*forms)->lowered.program.block(0).ops()) {
+    EXPECT_NE(op.type(), "fake_requantize");
+    const absl::StatusOr<Epilogue> epilogue = EpilogueOf(op.desc());
+    if (!epilogue.ok()) continue;
+    for (const EpilogueStage& stage : *epilogue) {
+      EXPECT_NE(stage.kind, EpilogueStage::Kind::kMultiply);
+      requantized += stage.kind == EpilogueStage::Kind::kRequantize;
+    }
+  }
+  EXPECT_EQ(requantized, 4);
+}
+
+// A factor f * 2^e, with f from 1/2 to 1, is round(f * 2^31) and e. CMSIS-NN's arm_nn_requantize,
+// without and with a rounding of its own for the shift.
+int64_t Requantized(int64_t sum, float factor, int roundings) {
+  int e = 0;
+  const int64_t multiplier = std::llround(std::ldexp(std::frexp(factor, &e), 31));
+  EXPECT_LT(e, 0) << factor;
+  if (roundings == 1) return (sum * multiplier + (int64_t{1} << (30 - e))) >> (31 - e);
+  const int64_t doubled = (sum * multiplier + (int64_t{1} << 30)) >> 31;
+  return std::llround(std::ldexp(static_cast<double>(doubled), e));  // ties away from 0
+}
+
+TEST(McuTarget, GivesTheCodesThatIntegersGive) {
+  for (const int roundings : {1, 2}) {
+    SCOPED_TRACE(roundings);
+    const auto forms =
+        FormsOn("mcu_int8", "lenet5", "", absl::StrCat("requantization_roundings: ", roundings));
+    ASSERT_TRUE(forms.ok()) << forms.status();
+    ExpectCodesOfIntegers(**forms, [&](const Op& op, int64_t channel, int64_t sum) {
+      const Tensor& factors = ParameterIn((*forms)->lowered.scope, op, "Operands");
+      return Requantized(sum, factors.data<float>()[channel], roundings);
+    });
+  }
 }
 
 TEST(NpuTarget, StoresWeightsOf4Bits) {

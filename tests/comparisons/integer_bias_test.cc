@@ -1,5 +1,5 @@
 // Simulated = portable = lowered = the reference interpreter's integers where the target adds a
-// bias as an int32 to the sums.
+// bias as an int32 to the sums, and where a multiplier and a shift make codes of them.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -71,6 +71,8 @@ struct Case {
   const char* network;  // "": BuildBiased
   const char* config;
   int biases;
+  int roundings = 0;  // of a multiplier and a shift; 0: of a float multiplier
+  int requantized = 0;
 };
 
 class IntegerBias : public testing::TestWithParam<Case> {};
@@ -83,9 +85,14 @@ TEST_P(IntegerBias, IsLoweredToWhatTrainingSaw) {
   TranspileOptions options;
   options.target = *BuiltInTarget("onednn_int8");
   options.target->set_bias(Target::INT32);
+  if (GetParam().roundings > 0) {
+    options.target->set_requantization(Target::MULTIPLIER_AND_SHIFT);
+    options.target->set_requantization_roundings(GetParam().roundings);
+  }
   const auto forms = TrainForms(std::move(network), GetParam().config, std::move(options));
   ASSERT_TRUE(forms.ok()) << forms.status();
   EXPECT_EQ(CountOf((*forms)->lowered.program, "Bias"), GetParam().biases);
+  EXPECT_EQ(CountOf((*forms)->lowered.program, "requantize"), GetParam().requantized);
   EXPECT_EQ(CountOf((*forms)->lowered.program, "add_channel"),
             CountOf((*forms)->lowered.program, "multiply_channel"));  // of batch norms alone
   const auto compared = CompareForms(**forms, images);
@@ -117,6 +124,10 @@ INSTANTIATE_TEST_SUITE_P(
              "activations { quantizer: 'moving_average_min_max' bits: 4 } weights { bits: 4 } "
              "fc_weights { quantizer: 'row_wise_min_max' bits: 4 }",
              5},
+        Case{"LeNet5RoundedOnce", "lenet5", "", 5, 1, 4},
+        Case{"LeNet5OfAffineActivationsRoundedTwice", "lenet5",
+             "activations { quantizer: 'moving_average_min_max' }", 5, 2, 4},
+        Case{"DepthwiseInAResidualBlockRoundedTwice", "", "", 4, 2, 2},
         Case{"LeNet5FromTheSecondStepOn", "lenet5", "schedule { quantize_from_step: 2 }", 5},
         Case{"DepthwiseInAResidualBlock", "", "", 4}, Case{"UpDown", "up_down", "", 2},
         Case{"Encoder", "encoder", "", 14}),

@@ -76,6 +76,7 @@ NOT_JUDGED = {
     "fake_quantize_dequantize_bias": _OURS,
     "fake_quantize_moving_average_min_max": _OURS,
     "fake_quantize_window_mean_abs_max": _OURS,
+    "fake_requantize": _OURS,
     "fake_row_wise_dequantize": _OURS,
     "fake_row_wise_quantize_min_max": _OURS,
     "folded_batch_norm": _OURS,

@@ -344,6 +344,42 @@ constexpr InferCase kOthers[] = {
         fake_quantize_dequantize_bias(X=b, InputScale=r, WeightScale=r) -> (Out=y) {
           input_largest_code=0, weight_largest_code=127})",
      "error: input_largest_code is 0; want 1 or more"},
+    {R"(var x f32[-1,6,5,5]
+        var r f32[1]
+        var w f32[6]
+        fake_requantize(X=x, InputScale=r, WeightScale=w, OutputScale=r) -> (Out=y) {
+          input_largest_code=255, weight_largest_code=127, output_largest_code=255, channel_axis=1})",
+     "Out=FP32[-1, 6, 5, 5]"},
+    {R"(var x f32[-1,6,5,5]
+        var r f32[1]
+        var w f32[4]
+        fake_requantize(X=x, InputScale=r, WeightScale=w, OutputScale=r) -> (Out=y) {
+          input_largest_code=255, weight_largest_code=127, output_largest_code=255, channel_axis=1})",
+     "error: WeightScale is [4] and X [-1, 6, 5, 5] with channels on axis 1; want one range, or "
+     "one "
+     "for each channel, or for each of a group"},
+    {R"(var x f32[-1,6]
+        var r f32[1]
+        fake_requantize(X=x, InputScale=r, WeightScale=r, OutputScale=r) -> (Out=y) {
+          input_largest_code=255, weight_largest_code=127, output_largest_code=255, channel_axis=2})",
+     "error: channel_axis is 2; want an axis of X"},
+    {R"(var x f32[-1,6]
+        var r f32[1]
+        fake_requantize(X=x, InputScale=r, WeightScale=r, OutputScale=r) -> (Out=y) {
+          input_largest_code=255, weight_largest_code=127, output_largest_code=0, channel_axis=1})",
+     "error: output_largest_code is 0; want 1 or more"},
+    {R"(var x f32[-1,6]
+        var r f32[1]
+        fake_requantize(X=x, InputScale=r, WeightScale=r, OutputScale=r) -> (Out=y) {
+          input_largest_code=255, weight_largest_code=127, output_largest_code=255, channel_axis=1,
+          multiplier_bits=8})",
+     "error: multiplier_bits is 8; want 16 or 32"},
+    {R"(var x f32[-1,6]
+        var r f32[1]
+        fake_requantize(X=x, InputScale=r, WeightScale=r, OutputScale=r) -> (Out=y) {
+          input_largest_code=255, weight_largest_code=127, output_largest_code=255, channel_axis=1,
+          roundings=3})",
+     "error: roundings is 3; want 1 or 2"},
     {R"(var x i8[4,3]
         var w i8[3,2]
         var s f32[2]

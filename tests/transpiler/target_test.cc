@@ -124,6 +124,29 @@ constexpr BadTarget kBadTargets[] = {
      "name: \"t\" requantization: SHIFT weight_abilities { power_of_two_steps: true } "
      "activation_abilities { power_of_two_steps: true roundings: HALF_TO_EVEN }",
      "t.textproto: requantization is SHIFT; want an INT32 bias, which is added before the shift"},
+    {"MultipliersOfAnotherRequantization", "name: \"t\"", "name: \"t\" requantization_roundings: 2",
+     "t.textproto: requantization_multiplier_bits and requantization_roundings are of "
+     "MULTIPLIER_AND_SHIFT; want that requantization, or none of them"},
+    {"MultiplierOf8Bits", "name: \"t\"",
+     "name: \"t\" bias: INT32 requantization: MULTIPLIER_AND_SHIFT "
+     "requantization_multiplier_bits: 8",
+     "t.textproto: requantization_multiplier_bits is 8; want 16 or 32"},
+    {"ThreeRoundings", "name: \"t\"",
+     "name: \"t\" bias: INT32 requantization: MULTIPLIER_AND_SHIFT requantization_roundings: 3",
+     "t.textproto: requantization_roundings is 3; want 1 or 2"},
+    {"NarrowMultiplierRoundedTwice", "name: \"t\"",
+     "name: \"t\" bias: INT32 requantization: MULTIPLIER_AND_SHIFT "
+     "requantization_multiplier_bits: 16 requantization_roundings: 2",
+     "t.textproto: requantization_roundings is 2; want 1 for a multiplier of 16 bits"},
+    {"MultiplierBeforeAFloatBias", "name: \"t\"",
+     "name: \"t\" requantization: MULTIPLIER_AND_SHIFT",
+     "t.textproto: requantization is MULTIPLIER_AND_SHIFT; want an INT32 bias, which is added "
+     "before it"},
+    {"MultiplierThatTheReferenceDoesNotHave", "name: \"t\"",
+     "name: \"t\" bias: INT32 requantization: MULTIPLIER_AND_SHIFT "
+     "activation_abilities { reference_ops_only: true }",
+     "t.textproto: requantization is MULTIPLIER_AND_SHIFT, for which the reference has no op; want "
+     "no reference_ops_only"},
     {"AccumulatorThatHoldsNoProduct", "abs_max\" bits: 8", "abs_max\" bits: 12",
      "t.textproto: accumulator_bits is 16, which does not hold one product of 12 and 12 bits",
      "accumulator_bits: 16 "},

@@ -9,6 +9,7 @@
 #include "absl/strings/str_replace.h"
 #include "ops/code_ops.h"
 #include "ops/op_schema.h"
+#include "ops/requantization.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/rewriter.h"
 #include "transpiler/freeze/freeze_context.h"
@@ -51,6 +52,18 @@ absl::Status CheckBiasesAreStored(const Program& program, const Pipeline& pipeli
     return absl::InvalidArgumentError(absl::StrCat(
         "pipeline: ", DescribeInFile(op), " rounds a bias to integers, and no pass ", "of ",
         pipeline.ToText(), " stores them; add quantize_biases after quantize_weights"));
+  }
+  return absl::OkStatus();
+}
+
+// Error (kUnimplemented): the legacy forms have no op for what an op of the program computes.
+absl::Status CheckCanBeLegacy(const Program& program) {
+  for (const Op& op : program.ops()) {
+    if (op.type() != kRequantize) continue;
+    return absl::UnimplementedError(absl::StrCat(
+        DescribeInFile(op),
+        ": requantizes by a multiplier and a shift, which the legacy forms have no op for; want "
+        "the portable form"));
   }
   return absl::OkStatus();
 }
@@ -137,6 +150,7 @@ absl::StatusOr<FrozenModel> Freeze(const Program& program, const Scope& scope,
   const std::string text = options.pipeline.empty() ? FreezePipelineOf(options) : options.pipeline;
   ASSIGN_OR_RETURN(const Pipeline pipeline, ParseFreezePipeline(text, options.form, passes));
   RETURN_IF_ERROR(CheckBiasesAreStored(program, pipeline));
+  if (options.form != FrozenForm::kPortable) RETURN_IF_ERROR(CheckCanBeLegacy(program));
   FreezeContext context(quantizers, &scope);
   context.feeds = options.feeds;
   context.fetches = options.fetches;

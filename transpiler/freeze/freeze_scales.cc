@@ -92,7 +92,7 @@ class ScaleFreezer {
     }
     ASSIGN_OR_RETURN(const std::string name, ParameterOf(site, scale));
     const Variable& parameter = *program_.Find(program_.block(0), name);
-    RETURN_IF_ERROR(rewriter_.RedirectReads(ScalesOfBiases(site), parameter));
+    RETURN_IF_ERROR(rewriter_.RedirectReads(ScalesOfSums(site), parameter));
     if (context_.form == FrozenForm::kPortable) return WritePortable(site, name);
     return KeepReading(site, parameter);
   }

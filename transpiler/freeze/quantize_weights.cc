@@ -122,7 +122,7 @@ class WeightQuantizer {
 
   absl::Status Quantize(const QuantizationSite& site) {
     ASSIGN_OR_RETURN(const Written* written, Write(site));
-    RETURN_IF_ERROR(rewriter_.RedirectReads(ScalesOfBiases(site),
+    RETURN_IF_ERROR(rewriter_.RedirectReads(ScalesOfSums(site),
                                             *program_.Find(program_.block(0), written->scales)));
     if (site.fused) {
       RETURN_IF_ERROR(WriteDequantize(site, *written, *site.result));

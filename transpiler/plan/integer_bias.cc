@@ -96,6 +96,13 @@ ProductSites SitesOfProduct(const Op& product, const SiteFacts& facts) {
   return sites;
 }
 
+ProductOrReason DecideProductOfSites(const Op& product, const OpAttributes& attributes,
+                                     const SiteFacts& facts, const QuantizerTable& quantizers) {
+  return DecideProduct(product, attributes, [&](const Argument& operand) {
+    return OperandOf(operand, facts, quantizers);
+  });
+}
+
 std::optional<std::string> IntegerBias::WhyNotSums(const Op& product, const Argument& bias,
                                                    const Argument& sums,
                                                    const ProductSites& operands) const {
@@ -106,9 +113,7 @@ std::optional<std::string> IntegerBias::WhyNotSums(const Op& product, const Argu
   }
   const std::optional<OpAttributes> attributes = OpAttributes::Of(product.desc(), facts_.era());
   if (!attributes) return "the attributes of the product cannot be read";
-  const ProductOrReason decision = DecideProduct(
-      product, *attributes,
-      [this](const Argument& operand) { return OperandOf(operand, facts_, quantizers_); });
+  const ProductOrReason decision = DecideProductOfSites(product, *attributes, facts_, quantizers_);
   if (const auto* const reason = std::get_if<IntegerReason>(&decision)) return StaysFloat(*reason);
   const auto& decided = std::get<CodedProduct>(decision);
   // The steps of the bias are compared with those of an op on integers.

@@ -6,7 +6,9 @@
 #include <optional>
 #include <string>
 
+#include "ops/codes/coded_product.h"
 #include "ops/era.h"
+#include "ops/op_form.h"
 #include "ops/op_types.h"
 #include "ops/quantizer_table.h"
 #include "proto/config/quant_spec.pb.h"
@@ -35,6 +37,10 @@ struct ProductSites {
   bool are_both() const { return activation != nullptr && weight != nullptr; }
 };
 ProductSites SitesOfProduct(const Op& product, const SiteFacts& facts);
+
+// What is computed where the operands of a product hold the codes of their sites.
+ProductOrReason DecideProductOfSites(const Op& product, const OpAttributes& attributes,
+                                     const SiteFacts& facts, const QuantizerTable& quantizers);
 
 class IntegerBias {
  public:

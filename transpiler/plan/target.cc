@@ -159,7 +159,7 @@ void CheckAccumulator(const Target& target, const QuantizerTable& quantizers,
 }
 
 // A shift gives the bits of what is simulated only where everything that it takes part in is one.
-void CheckRequantization(const Target& target, const Complain& complain) {
+void CheckShift(const Target& target, const Complain& complain) {
   if (target.requantization() != Target::SHIFT) return;
   const auto want = [&complain](absl::string_view what) {
     complain(absl::StrCat("requantization is SHIFT; want ", what));
@@ -173,6 +173,37 @@ void CheckRequantization(const Target& target, const Complain& complain) {
     want("HALF_TO_EVEN alone among the roundings of activations");
   }
   if (target.bias() != Target::INT32) want("an INT32 bias, which is added before the shift");
+}
+
+// What training simulates are integers: sums with their biases, and multipliers as they are.
+void CheckMultiplier(const Target& target, const Complain& complain) {
+  const int bits = target.requantization_multiplier_bits();
+  const int roundings = target.requantization_roundings();
+  if (target.requantization() != Target::MULTIPLIER_AND_SHIFT) {
+    if (target.has_requantization_multiplier_bits() || target.has_requantization_roundings()) {
+      complain(
+          "requantization_multiplier_bits and requantization_roundings are of "
+          "MULTIPLIER_AND_SHIFT; want that requantization, or none of them");
+    }
+    return;
+  }
+  if (bits != 16 && bits != 32) {
+    complain(absl::StrCat("requantization_multiplier_bits is ", bits, "; want 16 or 32"));
+  }
+  if (roundings != 1 && roundings != 2) {
+    complain(absl::StrCat("requantization_roundings is ", roundings, "; want 1 or 2"));
+  } else if (roundings == 2 && bits == 16) {
+    complain("requantization_roundings is 2; want 1 for a multiplier of 16 bits");
+  }
+  if (target.bias() != Target::INT32) {
+    complain(
+        "requantization is MULTIPLIER_AND_SHIFT; want an INT32 bias, which is added before it");
+  }
+  if (target.activation_abilities().reference_ops_only()) {
+    complain(
+        "requantization is MULTIPLIER_AND_SHIFT, for which the reference has no op; want no "
+        "reference_ops_only");
+  }
 }
 
 std::vector<std::string> Complaints(const Target& target, const QuantizerTable& quantizers) {
@@ -204,7 +235,8 @@ std::vector<std::string> Complaints(const Target& target, const QuantizerTable& 
   }
   CheckComposites(target, complain);
   CheckAccumulator(target, quantizers, complain);
-  CheckRequantization(target, complain);
+  CheckShift(target, complain);
+  CheckMultiplier(target, complain);
   CheckRole("weights", target.weights(), target.weight_abilities(), quantizers, complain);
   CheckRole("activations", target.activations(), target.activation_abilities(), quantizers,
             complain);

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "ops/code_ops.h"
 #include "ops/op_schema.h"
+#include "ops/requantization.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/attributes.h"
 #include "proto/program/program.h"
@@ -171,16 +172,21 @@ std::vector<const Op*> QuantizationSite::ops() const {
   return ops;
 }
 
-std::vector<const Argument*> ScalesOfBiases(const QuantizationSite& site) {
-  // The op passes on what it reads, or other ops read the same.
-  const Value* passed_on = site.scale->value();
+std::vector<const Argument*> ScalesOfSums(const QuantizationSite& site) {
+  // Ops before the quantize op read what it reads. It passes that on, or ops after it read the
+  // same.
+  std::vector<const Value*> values = {site.scale->value()};
   for (const Argument* output : site.quantize->outputs()) {
-    if (output->variable() == site.scale->variable()) passed_on = output->value();
+    const bool passes_on = output->variable() == site.scale->variable();
+    if (passes_on && output->value() != values.front()) values.push_back(output->value());
   }
   std::vector<const Argument*> scales;
-  if (passed_on == nullptr) return scales;
-  for (const Argument* reader : passed_on->readers()) {
-    if (reader->op().type() == kQuantizeBias) scales.push_back(reader);
+  for (const Value* value : values) {
+    if (value == nullptr) continue;
+    for (const Argument* reader : value->readers()) {
+      const std::string& type = reader->op().type();
+      if (type == kQuantizeBias || type == kRequantize) scales.push_back(reader);
+    }
   }
   return scales;
 }

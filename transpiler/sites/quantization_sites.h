@@ -38,8 +38,9 @@ struct QuantizationSite {
   std::vector<const Op*> ops() const;
 };
 
-// The arguments by which ops that quantize a bias (ops/bias_codes.h) read the scale of a site.
-std::vector<const Argument*> ScalesOfBiases(const QuantizationSite& site);
+// The arguments by which ops that round to steps of sums, of biases (ops/bias_codes.h) and of sums
+// that are requantized (ops/requantization.h), read the scale of a site.
+std::vector<const Argument*> ScalesOfSums(const QuantizationSite& site);
 
 // Whether the op computes codes, or the floats that they stand for: a quantize op of the table, or
 // quantize_linear, which belongs to no quantizer.

@@ -11,6 +11,7 @@
 #include "ops/op_schema.h"
 #include "ops/op_types.h"
 #include "ops/quantizers/power_of_two_steps.h"
+#include "ops/requantization.h"
 #include "proto/base/status_macros.h"
 #include "proto/wire/deterministic_bytes.h"
 #include "proto/wire/fingerprint.h"
@@ -106,6 +107,7 @@ std::string OwnOpsNote(const Program& program, const QuantPlan& plan, const Targ
   std::set<std::string> what;
   for (const Op& op : program.ops()) {
     if (op.type() == kFoldedBatchNorm) what.insert("batch norm that is folded");
+    if (op.type() == kRequantize) what.insert("requantization by a multiplier and a shift");
   }
   for (const QuantPlan::Site& site : plan.sites()) {
     if (site.role() == SlotRole::BIAS) what.insert("the bias in int32");

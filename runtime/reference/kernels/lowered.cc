@@ -14,6 +14,7 @@
 #include "ops/code_range.h"
 #include "ops/epilogue.h"
 #include "ops/epilogue_attributes.h"
+#include "ops/fixed_point.h"
 #include "ops/quant_math.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/type_names.h"
@@ -25,6 +26,12 @@ namespace {
 
 using Kind = EpilogueStage::Kind;
 
+// By integers alone.
+float Requantized(float sum, float factor, int roundings) {
+  const auto n = std::isnan(sum) ? -kLargestRequantizedSum : static_cast<int64_t>(sum);
+  return static_cast<float>(Requantize(n, FixedPointMultiplierOf(factor, 32), roundings));
+}
+
 float Operated(const EpilogueStage& stage, float x, float operand) {
   switch (stage.kind) {
     case Kind::kAddChannel:
@@ -32,6 +39,8 @@ float Operated(const EpilogueStage& stage, float x, float operand) {
       return x + operand;
     case Kind::kMultiplyChannel:
       return x * operand;
+    case Kind::kRequantize:
+      return Requantized(x, operand, static_cast<int>(stage.a));
     case Kind::kAddInt8:
     case Kind::kAddUint8:
       return std::fma(operand - stage.b, stage.a, x);

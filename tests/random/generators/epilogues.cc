@@ -18,6 +18,8 @@ std::string OperandOf(CaseMaker& c, Kind kind, const Dims& dims, int axis) {
     case Kind::kAddChannel:
     case Kind::kMultiplyChannel:
       return c.Numbers({dims[axis]});
+    case Kind::kRequantize:
+      return c.Numbers({dims[axis]}, 0.001f, 4);
     case Kind::kAddElement:
       return c.Numbers(dims);
     case Kind::kAddInt8:
@@ -121,6 +123,10 @@ SomeEpilogue DrawEpilogue(CaseMaker& c, const Dims& dims, int axis) {
     stored = SomeCoding(c, /*may_be_affine=*/true);
     const float multiplier = c.OneIn(3) ? 16 : c.Between(5.0f, 60.0f);
     stages.push_back({Kind::kMultiply, multiplier, 0});
+    if (c.OneIn(4)) {
+      stages.push_back({Kind::kRound, 0, 0});
+      stages.push_back({Kind::kRequantize, static_cast<float>(c.Between(1, 2)), 0});
+    }
     if (stored.zero_point != 0) {
       stages.push_back({Kind::kRound, 0, 0});
       stages.push_back({Kind::kAdd, static_cast<float>(stored.zero_point), 0});

@@ -174,6 +174,22 @@ void DequantizeBias(CaseMaker& c) {
   c.Exact();
 }
 
+void Requantize(CaseMaker& c) {
+  const Dims dims = c.SomeDims(1, 4);
+  const int axis = c.Between(0, static_cast<int>(dims.size()) - 1);
+  const std::string x = c.WideNumbers(dims, 9);
+  const std::string range = c.Numbers({1}, 0.01f, 9);
+  const std::string ranges = c.Numbers({c.OneIn(2) ? 1 : dims[axis]}, 0.01f, 2);
+  const std::string codes = c.Numbers({1}, 0.01f, 900);
+  const int bits = c.OneOf({16, 32});
+  c.Op("fake_requantize(X=", x, ", InputScale=", range, ", WeightScale=", ranges,
+       ", OutputScale=", codes, ") -> (Out=out) {input_largest_code=", LargestCode(c.Between(2, 8)),
+       ", weight_largest_code=", LargestCode(c.Between(2, 8)),
+       ", output_largest_code=", LargestCode(c.Between(2, 8)), ", channel_axis=", axis,
+       ", multiplier_bits=", bits, ", roundings=", bits == 16 ? 1 : c.Between(1, 2), "}");
+  c.Exact();
+}
+
 Generator DequantizeMaxAbs(const std::string& type) {
   return [type](CaseMaker& c) {
     const Dims dims = c.SomeDims(1, 4);
@@ -297,6 +313,7 @@ Generators QuantizerGenerators() {
                            {"fake_row_wise_dequantize", RowWiseDequantize},
                            {"fake_quantize_dequantize_bias", QuantizeBias},
                            {"fake_dequantize_bias", DequantizeBias},
+                           {"fake_requantize", Requantize},
                            {"fake_channel_wise_dequantize_max_abs", DequantizeChannelWise},
                            {"dequantize_log", DequantizeLog},
                            {"fake_quantize_dequantize_affine", QuantizeAffine},

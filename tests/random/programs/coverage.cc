@@ -102,7 +102,7 @@ std::vector<std::string> KindsOfOps() {
   for (const Kind kind :
        {Kind::kAddChannel, Kind::kMultiplyChannel, Kind::kAddElement, Kind::kAddInt8,
         Kind::kAddUint8, Kind::kMultiply, Kind::kAdd, Kind::kRound, Kind::kRelu, Kind::kLeakyRelu,
-        Kind::kHardSwish, Kind::kClip}) {
+        Kind::kHardSwish, Kind::kClip, Kind::kRequantize}) {
     categories.push_back(absl::StrCat("epilogues that ", StageName(kind)));
   }
   return categories;

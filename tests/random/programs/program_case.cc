@@ -195,7 +195,10 @@ bool Verifies(const ProgramDesc& desc) {
 // By what a case is quantized, and what it is fed.
 std::string Settings(const ProgramCase& tried) {
   return absl::StrCat("target: ", tried.configuration.target.name(), ", bias ",
-                      Target::BiasType_Name(tried.configuration.target.bias()),
+                      Target::BiasType_Name(tried.configuration.target.bias()), ", requantization ",
+                      Target::Requantization_Name(tried.configuration.target.requantization()), " ",
+                      tried.configuration.target.requantization_multiplier_bits(), " bits, ",
+                      tried.configuration.target.requantization_roundings(), " roundings",
                       "\nconfig: ", tried.configuration.config.ShortDebugString(),
                       "\nsteps of training: ", tried.steps, "\nfed: [",
                       absl::StrJoin(tried.network.fed_dims, ","), "]",
@@ -230,7 +233,18 @@ void SimplifyConfiguration(const std::function<bool(const ProgramCase&)>& fails,
       [](ProgramCase* t) { t->configuration.config.mutable_activations()->clear_bits(); },
       [](ProgramCase* t) { t->configuration.config.mutable_weights()->clear_rounding(); },
       [](ProgramCase* t) { t->configuration.config.mutable_activations()->clear_rounding(); },
-      [](ProgramCase* t) { t->configuration.target.clear_bias(); },
+      [](ProgramCase* t) { t->configuration.target.clear_requantization_roundings(); },
+      [](ProgramCase* t) {
+        t->configuration.target.clear_requantization();
+        t->configuration.target.clear_requantization_multiplier_bits();
+        t->configuration.target.clear_requantization_roundings();
+      },
+      [](ProgramCase* t) {
+        // A multiplier and a shift come after it.
+        if (t->configuration.target.requantization() == Target::FLOAT_MULTIPLIER) {
+          t->configuration.target.clear_bias();
+        }
+      },
       [](ProgramCase* t) { t->network.fetches.clear(); },
       [](ProgramCase* t) { t->network.fed_dims[0] = 1; }};
   for (const auto& simplify : simplifications) {

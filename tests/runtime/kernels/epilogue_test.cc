@@ -106,6 +106,7 @@ float Operate(const EpilogueStage& stage, float x, float operand) {
       return x * std::min(std::max(x * stage.a + stage.b, 0.0f), 1.0f);
     case Kind::kAddInt8:
     case Kind::kAddUint8:
+    case Kind::kRequantize:
       break;  // of codes that are stored (stored_codes_test)
   }
   return x;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "ops/fixed_point.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/instruction_set.h"
 #include "runtime/kernels/integer_convolution.h"
@@ -43,6 +44,16 @@ const StoredCase kCases[] = {
       {Kind::kClip, -5, 40}},
      OutputType::kInt8},
     {"LeakyRelu", {{Kind::kLeakyRelu, 0.1f}, {Kind::kMultiply, 31.75f}}, OutputType::kInt8},
+    {"Requantized",
+     {{Kind::kMultiply, 997.0f}, {Kind::kRound}, {Kind::kRequantize, 1}},
+     OutputType::kInt8},
+    {"RequantizedTwice",
+     {{Kind::kMultiply, 997.0f},
+      {Kind::kRound},
+      {Kind::kRelu},
+      {Kind::kRequantize, 2},
+      {Kind::kAdd, 7}},
+     OutputType::kUint8},
     {"HardSwish",
      {{Kind::kAddChannel}, {Kind::kHardSwish, 1 / 6.0f, 0.5f}, {Kind::kMultiply, 31.75f}},
      OutputType::kInt8},
@@ -142,6 +153,9 @@ float Operate(const EpilogueStage& stage, float x, float operand, uint8_t stored
       return x + operand;
     case Kind::kMultiplyChannel:
       return x * operand;
+    case Kind::kRequantize:
+      return static_cast<float>(Requantize(
+          static_cast<int64_t>(x), FixedPointMultiplierOf(operand, 32), static_cast<int>(stage.a)));
     case Kind::kAddInt8:
       return AddCode(stage, x, static_cast<int8_t>(stored), rounds_once);
     case Kind::kAddUint8:
@@ -219,6 +233,8 @@ void ExpectStores(const StoredCase& stored, IntegerSums& plain, IntegerSums& sto
     values.push_back(stage.kind == Kind::kAddElement
                          ? TowardsTies(stored, sums, before)
                          : numbers->Vector(stage.is_of_channels() ? channels : 0));
+    if (stage.kind != Kind::kRequantize) continue;
+    for (float& factor : values.back()) factor = std::abs(factor);
   }
   const std::vector<absl::Span<const float>> operands(values.begin(), values.end());
   std::vector<uint8_t> codes = before;

@@ -161,6 +161,13 @@ absl::StatusOr<const Tensor*> Lowering::FindParameter(const Argument& input) {
   return std::get_if<Tensor>(value);
 }
 
+absl::StatusOr<absl::Span<const float>> Lowering::FindNumbers(const Argument* input) {
+  if (input == nullptr) return absl::Span<const float>();
+  ASSIGN_OR_RETURN(const Tensor* tensor, FindParameter(*input));
+  if (tensor == nullptr || tensor->dtype() != VarType::FP32) return absl::Span<const float>();
+  return tensor->data<float>();
+}
+
 absl::StatusOr<std::optional<ParameterCodes>> Lowering::FindParameterCodes(const Argument& input,
                                                                            IntegerReason* reason) {
   *reason = IntegerReason::kNotQuantized;
@@ -307,6 +314,22 @@ void Lowering::StoreCodes(const Op& product, absl::string_view codes, const Epil
   SetCodeType(type, &storing);
   rewriter_.InsertBefore(product, storing);
   rewriter_.Remove(product);
+}
+
+absl::Status Lowering::StoreRequantized(const Op& product, absl::string_view codes,
+                                        std::vector<float> factors, const Epilogue& stages,
+                                        const CodeType& type) {
+  const std::string base(product.outputs().front()->name());
+  ASSIGN_OR_RETURN(const std::string operand,
+                   AddParameter(absl::StrCat(base, ".factors"), std::move(factors)));
+  ASSIGN_OR_RETURN(const std::string one,
+                   AddParameter(absl::StrCat(base, ".unscaled"), std::vector<float>{1}));
+  OpDesc storing = Extended(product, codes, stages, {operand});
+  FindOrAddSlot(storing.mutable_inputs(), "Scales")->set_arguments(0, one);
+  SetCodeType(type, &storing);
+  rewriter_.InsertBefore(product, storing);
+  rewriter_.Remove(product);
+  return absl::OkStatus();
 }
 
 }  // namespace fixpoint

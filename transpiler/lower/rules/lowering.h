@@ -137,6 +137,8 @@ class Lowering {
   // What a parameter holds that nothing writes, unless the op that reads it hands it on (statistics
   // in test mode); null where the input is none. Error (kNotFound): it is in no scope.
   absl::StatusOr<const Tensor*> FindParameter(const Argument& input);
+  // The numbers of such a parameter, FP32; none where the input is null or another.
+  absl::StatusOr<absl::Span<const float>> FindNumbers(const Argument* input);
 
   // Puts an op before `op`, with its role; or in its place.
   const Op& InsertBefore(const Op& op, OpDesc inserted);
@@ -168,6 +170,10 @@ class Lowering {
   // Makes the product store codes in a variable, with more stages.
   void StoreCodes(const Op& product, absl::string_view codes, const Epilogue& stages,
                   const CodeType& type);
+  // The same for one whose sums are requantized by factors of the channels: its scales are 1.
+  absl::Status StoreRequantized(const Op& product, absl::string_view codes,
+                                std::vector<float> factors, const Epilogue& stages,
+                                const CodeType& type);
 
  private:
   const Op* FindOpen(const Argument& reader) const;

@@ -17,9 +17,18 @@
 //
 //   integer_conv2d(Filter=w.int8, Input=q, Scales=s) -> (Output=r)
 //     {epilogue=["multiply", "round", "add"], out_dtype=20, out_zero_point=64, ...}
+//
+// A multiplier and a shift before it, fake_requantize, are a stage too, of products on integers
+// whose scales are the steps that it divides by:
+//
+//   integer_conv2d(Filter=w.int8, Input=q, Scales=s, Bias=b) -> (Output=y) {epilogue=["relu"]}
+//   fake_requantize(X=y, InputScale=..., WeightScale=..., OutputScale=t) -> (Out=z)
+//   quantize_linear(Scale=t, X=z, ZeroPoint=...) -> (Y=r)
+//
+//   integer_conv2d(Filter=w.int8, Input=q, Scales=y.unscaled, Bias=b, Operands=[y.factors])
+//     -> (Output=r) {epilogue=["relu", "requantize"], out_dtype=20, ...}
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -27,21 +36,21 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "ops/code_dtype.h"
 #include "ops/code_ops.h"
 #include "ops/code_range.h"
 #include "ops/codes/declared_facts.h"
-#include "ops/codes/held_codes.h"
 #include "ops/codes/integer_reasons.h"
 #include "ops/op_schema.h"
 #include "ops/op_traits.h"
-#include "ops/quant_math.h"
+#include "ops/requantization.h"
 #include "ops/value_flow.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/op.h"
 #include "proto/program/op_builder.h"
+#include "transpiler/lower/rules/found_quantization.h"
 #include "transpiler/lower/rules/move.h"
+#include "transpiler/lower/rules/requantized_product.h"
 #include "transpiler/lower/rules/rule.h"
 #include "transpiler/lower/rules/table.h"
 
@@ -50,11 +59,15 @@ namespace {
 
 using Kind = EpilogueStage::Kind;
 
-Epilogue StagesOf(const Quantization& quantization) {
+Epilogue StagesOf(const Quantization& quantization, const Op* requantize, Era era) {
   const CodeType& type = quantization.type;
   Epilogue stages = {{Kind::kMultiply, quantization.multiplier}};
+  if (requantize != nullptr) {
+    const int roundings = ReadRequantization(*requantize, era)->roundings;
+    stages = {{Kind::kRequantize, static_cast<float>(roundings)}};
+  }
   if (type.zero_point != 0) {
-    stages.push_back({Kind::kRound});
+    if (requantize == nullptr) stages.push_back({Kind::kRound});
     stages.push_back({Kind::kAdd, static_cast<float>(type.zero_point)});
   }
   const CodeRange all = CodesOfDtype(type.dtype);
@@ -64,77 +77,6 @@ Epilogue StagesOf(const Quantization& quantization) {
                       static_cast<float>(type.largest_code)});
   }
   return stages;
-}
-
-// The one element of a parameter; null where the input is not such a parameter.
-absl::StatusOr<const float*> FindNumber(const Argument* input, Lowering& lowering) {
-  if (input == nullptr) return nullptr;
-  ASSIGN_OR_RETURN(const Tensor* tensor, lowering.FindParameter(*input));
-  if (tensor == nullptr || tensor->dtype() != VarType::FP32 || tensor->size() != 1) return nullptr;
-  return tensor->data<float>().data();
-}
-
-// How an op whose scale is a step makes codes; else nothing, and why.
-absl::StatusOr<std::optional<Quantization>> QuantizationBySteps(const Op& op, const CodeOp& read,
-                                                                Lowering& lowering,
-                                                                IntegerReason* reason) {
-  *reason = IntegerReason::kNotParameter;
-  ASSIGN_OR_RETURN(const float* const step, FindNumber(read.scale, lowering));
-  ASSIGN_OR_RETURN(const float* const zero_point, FindNumber(read.zero_point, lowering));
-  if (step == nullptr || zero_point == nullptr) return std::nullopt;
-  *reason = IntegerReason::kTooManyBits;
-  const std::optional<CodeRange> held = CodesHeldOf(read, /*is_never_negative=*/false);
-  if (!held) return std::nullopt;
-  const CodeRange& codes = *held;
-  if (!(std::isnormal(*step) && *step > 0)) {
-    return absl::InvalidArgumentError(absl::StrCat(DescribeInFile(op), ": ",
-                                                   std::string(read.scale->slot_name()), " holds ",
-                                                   *step, "; want a finite number above 0"));
-  }
-  if (!IsCode(*zero_point, codes)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(DescribeInFile(op), ": ", std::string(read.zero_point->slot_name()), " holds ",
-                     *zero_point, "; want a code, ", codes.smallest, " to ", codes.largest));
-  }
-  Quantization found;
-  found.type.dtype = CodeDtype(codes.is_unsigned);
-  found.type.range = *step * static_cast<float>(codes.largest);
-  found.type.largest_code = codes.largest;
-  found.type.zero_point = static_cast<int32_t>(*zero_point);
-  found.multiplier = 1 / *step;
-  found.smallest_code = codes.smallest;
-  return found;
-}
-
-// The same for an op whose scale is what the largest code stands for.
-absl::StatusOr<std::optional<Quantization>> QuantizationByRange(const Op& op, const CodeOp& read,
-                                                                Lowering& lowering,
-                                                                IntegerReason* reason) {
-  *reason = IntegerReason::kGranularity;
-  ASSIGN_OR_RETURN(const float* const range, FindNumber(read.scale, lowering));
-  if (range == nullptr) return std::nullopt;
-  RETURN_IF_ERROR(CheckRanges(op, {range, 1}));
-  *reason = IntegerReason::kZeroPoint;
-  if (read.zero_point != nullptr) {
-    ASSIGN_OR_RETURN(const Tensor* zeros, lowering.FindParameter(*read.zero_point));
-    if (zeros == nullptr) return std::nullopt;
-    for (const uint8_t byte : zeros->bytes()) {
-      if (byte != 0) return std::nullopt;
-    }
-  }
-  *reason = IntegerReason::kTooManyBits;
-  const bool is_never_negative = lowering.IsNeverNegative(*read.input);
-  std::optional<CodeRange> held = CodesHeldOf(read, is_never_negative);
-  if (!held) held = WideCodesOf(read, is_never_negative);
-  if (!held) return std::nullopt;
-  const CodeRange& codes = *held;
-  Quantization found;
-  found.type.dtype = CodeDtype(codes);
-  found.type.range = *range;
-  found.type.largest_code = codes.largest;
-  found.multiplier = MultiplierOfCodes(*range, codes.largest, codes.rounding);
-  found.smallest_code = codes.smallest;
-  return found;
 }
 
 // The op whose outputs are its inputs' values, if this alone reads them.
@@ -148,16 +90,30 @@ const Op* FindMove(const Argument& input, const Lowering& lowering) {
   return moves && lowering.IsInForm(*op) ? op : nullptr;
 }
 
+bool KeepsChannelsOf(const Op& requantize, const Op& move, Era era) {
+  return KeepsChannels(move, ReadRequantization(requantize, era)->channel_axis, era);
+}
+
 // Whether what an input reads can be stored as codes by the products and tables that make it.
-bool IsOpen(const Argument& input, const Lowering& lowering) {
+// `requantize`: if not null, what else the products have to do.
+absl::StatusOr<bool> IsOpen(const Argument& input, const Op* requantize, Lowering& lowering) {
   std::vector<const Argument*> rest = {&input};
   while (!rest.empty()) {
     const Argument& next = *rest.back();
     rest.pop_back();
-    if (lowering.FindOpenProduct(next) != nullptr) continue;
-    if (lowering.FindOpenTable(next) != nullptr) continue;
+    if (const Op* const product = lowering.FindOpenProduct(next); product != nullptr) {
+      if (requantize == nullptr) continue;
+      ASSIGN_OR_RETURN(const auto factors,
+                       FindRequantizationFactors(*product, *requantize, lowering));
+      if (!factors) return false;
+      continue;
+    }
+    if (requantize == nullptr && lowering.FindOpenTable(next) != nullptr) continue;
     const Op* const move = FindMove(next, lowering);
-    if (move == nullptr) return false;
+    if (move == nullptr ||
+        (requantize != nullptr && !KeepsChannelsOf(*requantize, *move, lowering.era()))) {
+      return false;
+    }
     const auto moved = move->Inputs(TraitsOf(*move).moved);
     const bool can_move = std::all_of(moved.begin(), moved.end(), [](const Argument* x) {
       return x->variable() != nullptr && CanHoldCodes(*x->variable());
@@ -169,9 +125,10 @@ bool IsOpen(const Argument& input, const Lowering& lowering) {
 }
 
 // Makes the products and tables after an input store codes, and what is between them move codes,
-// to `codes`.
+// to `codes`. REQUIRES: IsOpen of the same `requantize`.
 absl::Status StoreAsCodes(const Argument& input, const Quantization& quantization,
-                          const std::string& codes, Lowering& lowering) {
+                          const Op* requantize, const std::string& codes, Lowering& lowering) {
+  const Epilogue stages = StagesOf(quantization, requantize, lowering.era());
   struct Stored {
     const Argument* input;
     std::string codes;
@@ -199,7 +156,13 @@ absl::Status StoreAsCodes(const Argument& input, const Quantization& quantizatio
       lowering.NoteMovesCodes(*stored->move);
       lowering.rewriter().Remove(*stored->move);
     } else if (const Op* product = lowering.FindOpenProduct(*stored->input); product != nullptr) {
-      lowering.StoreCodes(*product, stored->codes, StagesOf(quantization), quantization.type);
+      if (requantize == nullptr) {
+        lowering.StoreCodes(*product, stored->codes, stages, quantization.type);
+        continue;
+      }
+      ASSIGN_OR_RETURN(auto factors, FindRequantizationFactors(*product, *requantize, lowering));
+      RETURN_IF_ERROR(lowering.StoreRequantized(*product, stored->codes, *std::move(factors),
+                                                stages, quantization.type));
     } else {
       RETURN_IF_ERROR(StoreInTable(*lowering.FindOpenTable(*stored->input), stored->codes,
                                    quantization, lowering));
@@ -254,54 +217,66 @@ absl::Status ReplaceByEdge(const Op& op, const Argument& x, std::string codes,
   return absl::OkStatus();
 }
 
-// Whether nothing reads the codes except ops that dequantize all of them.
-bool AreDequantizedOnly(const Value& codes, const Lowering& lowering) {
-  return std::all_of(
-      codes.readers().begin(), codes.readers().end(),
-      [&lowering](const Argument* reader) { return lowering.DequantizesTensor(reader->op()); });
-}
-
 std::vector<const Argument*> ReadersOf(const Value& value) {
   return {value.readers().begin(), value.readers().end()};
+}
+
+// The op that requantizes what a quantize op alone reads, if the products before it can do it; null
+// if there is none.
+absl::StatusOr<const Op*> FindRequantize(const Argument& input, Lowering& lowering) {
+  const Value* const value = input.value();
+  const Op* const op = value != nullptr ? value->op() : nullptr;
+  if (op == nullptr || op->type() != kRequantize || !lowering.IsInForm(*op) ||
+      DeclaredFacts(lowering.era()).OnlyReader(*value) != &input.op()) {
+    return nullptr;
+  }
+  ASSIGN_OR_RETURN(const bool is_open, IsOpen(*op->Input("X"), op, lowering));
+  return is_open ? op : nullptr;
 }
 
 class QuantizeRule final : public LoweringRule {
  public:
   absl::string_view name() const override { return "quantize"; }
   absl::string_view doc() const override {
-    return "A step to codes ends an epilogue or a table, even after ops that move values; "
-           "elsewhere it is an edge, ahead of ops that reorder values.";
+    return "A step to codes ends an epilogue or a table, even after ops that move values, and "
+           "takes a multiplier and a shift before it along; elsewhere it is an edge, ahead of ops "
+           "that reorder values.";
   }
-  std::vector<std::string> op_types() const override { return StepsOfPortable(QuantOp::kQuantize); }
+  std::vector<std::string> op_types() const override {
+    std::vector<std::string> types = StepsOfPortable(QuantOp::kQuantize);
+    types.emplace_back(kRequantize);
+    return types;
+  }
 
   absl::StatusOr<IntegerReason> Lower(const Op& op, Lowering& lowering) const override {
-    const std::optional<CodeOp> read = lowering.CodeOpOf(op);
-    if (!read || read->finds_scale || read->output->value() == nullptr) {
-      return IntegerReason::kAttributes;
-    }
-    if (read->axis) return IntegerReason::kGranularity;
-    const Argument* const x = read->input;
-    const Argument* const y = read->output;
-    const Variable& codes = *y->variable();
-    if (codes.values().size() != 1) return IntegerReason::kRewritten;
-    if (!AreDequantizedOnly(*y->value(), lowering)) return IntegerReason::kCodesAreRead;
-    if (!CanHoldCodes(codes)) return IntegerReason::kUnknownShape;
+    if (op.type() == kRequantize) return ReasonOfRequantize(op, lowering);
     IntegerReason reason = IntegerReason::kAttributes;
     ASSIGN_OR_RETURN(const std::optional<Quantization> quantization,
-                     read->scales_are_steps ? QuantizationBySteps(op, *read, lowering, &reason)
-                                            : QuantizationByRange(op, *read, lowering, &reason));
+                     FindQuantization(op, lowering, &reason));
     if (!quantization) return reason;
-    if (read->codes.rounding == QuantSpec::HALF_AWAY_FROM_ZERO) {
-      lowering.CountRoundingAwayFromZero();
-    }
+    const CodeOp read = *lowering.CodeOpOf(op);
+    const Argument* const x = read.input;
+    const Argument* const y = read.output;
+    const Variable& codes = *y->variable();
     lowering.SetElementType(codes, quantization->type.dtype);
     // Only products read wide codes, and none stores them.
     if (IsWideCodeDtype(quantization->type.dtype)) {
+      CountRounding(read, lowering);
       lowering.Replace(op, EdgeTo(codes.name(), *x, *quantization));
       return IntegerReason::kAtEdge;
     }
-    if (IsOpen(*x, lowering)) {
-      RETURN_IF_ERROR(StoreAsCodes(*x, *quantization, codes.name(), lowering));
+    ASSIGN_OR_RETURN(const Op* const requantize, FindRequantize(*x, lowering));
+    if (requantize != nullptr) {
+      RETURN_IF_ERROR(
+          StoreAsCodes(*requantize->Input("X"), *quantization, requantize, codes.name(), lowering));
+      lowering.rewriter().Remove(*requantize);
+      lowering.rewriter().Remove(op);
+      return IntegerReason::kInEpilogue;
+    }
+    CountRounding(read, lowering);
+    ASSIGN_OR_RETURN(const bool is_open, IsOpen(*x, nullptr, lowering));
+    if (is_open) {
+      RETURN_IF_ERROR(StoreAsCodes(*x, *quantization, nullptr, codes.name(), lowering));
       lowering.rewriter().Remove(op);
       return IntegerReason::kInEpilogue;
     }
@@ -316,6 +291,30 @@ class QuantizeRule final : public LoweringRule {
     }
     RETURN_IF_ERROR(ReplaceByEdge(op, *x, codes.name(), *quantization, lowering));
     return IntegerReason::kAtEdge;
+  }
+
+ private:
+  static void CountRounding(const CodeOp& read, Lowering& lowering) {
+    if (read.codes.rounding == QuantSpec::HALF_AWAY_FROM_ZERO) {
+      lowering.CountRoundingAwayFromZero();
+    }
+  }
+
+  // It is in the epilogue once the quantize op that reads it is lowered.
+  static absl::StatusOr<IntegerReason> ReasonOfRequantize(const Op& op, Lowering& lowering) {
+    const Argument* const out = op.Output("Out");
+    const Op* const reader = out != nullptr && out->value() != nullptr
+                                 ? DeclaredFacts(lowering.era()).OnlyReader(*out->value())
+                                 : nullptr;
+    if (reader == nullptr || !lowering.CodeOpOf(*reader)) return IntegerReason::kNotAfterProduct;
+    IntegerReason reason = IntegerReason::kNotAfterProduct;
+    ASSIGN_OR_RETURN(const std::optional<Quantization> quantization,
+                     FindQuantization(*reader, lowering, &reason));
+    if (!quantization) return reason;
+    if (IsWideCodeDtype(quantization->type.dtype)) return IntegerReason::kNotAfterProduct;
+    ASSIGN_OR_RETURN(const Op* const requantize,
+                     FindRequantize(*lowering.CodeOpOf(*reader)->input, lowering));
+    return requantize != nullptr ? IntegerReason::kInEpilogue : IntegerReason::kNotAfterProduct;
   }
 };
 

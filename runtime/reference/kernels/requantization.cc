@@ -1,0 +1,54 @@
+// Sums of products of codes that become codes by a multiplier and a shift, on integers
+// (ops/fixed_point.h).
+
+#include "ops/requantization.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "proto/base/status_macros.h"
+#include "runtime/reference/kernels.h"
+#include "runtime/reference/walk.h"
+
+namespace fixpoint::reference {
+namespace {
+
+absl::Status RequantizeSums(OpRun& op) {
+  RETURN_IF_ERROR(op.CheckSize("InputScale", 1));
+  RETURN_IF_ERROR(op.CheckSize("OutputScale", 1));
+  const RequantizationOp read = *ReadRequantization(op.op(), op.era());
+  const Array& ranges = op.Input("WeightScale");
+  Array out = op.Input("X");
+  const int rank = static_cast<int>(out.dims.size());
+  const int64_t channels = read.channel_axis < rank ? out.dims[read.channel_axis] : 0;
+  if (ranges.size() == 0 || channels % ranges.size() != 0 || read.channel_axis >= rank) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("WeightScale is ", DimsText(ranges.dims), " and X ", DimsText(out.dims),
+                     " with channels ", "on axis ", read.channel_axis,
+                     "; want one range, or one for each channel, or for each of a group"));
+  }
+  const auto input_range = static_cast<float>(op.Input("InputScale")[0]);
+  const auto output_range = static_cast<float>(op.Input("OutputScale")[0]);
+  const float step = read.StepOfCodes(output_range);
+  out.dtype = VarType::FP32;
+  ForEachLine(ViewAround(out.dims, read.channel_axis),
+              [&](int64_t start, int64_t stride, int64_t size) {
+                for (int64_t c = 0; c < size; ++c) {
+                  double& x = out[start + c * stride];
+                  const float of_sums =
+                      read.StepOfSums(input_range, static_cast<float>(ranges[c % ranges.size()]));
+                  const FixedPointMultiplier by =
+                      FixedPointMultiplierOf(read.Factor(of_sums, output_range), 32);
+                  const auto sum = static_cast<int64_t>(SumOf(static_cast<float>(x), of_sums));
+                  x = static_cast<float>(Requantize(sum, by, read.roundings)) * step;
+                }
+              });
+  op.SetOutput("Out", std::move(out));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Kernels RequantizationKernels() { return {{kRequantize, RequantizeSums}}; }
+
+}  // namespace fixpoint::reference

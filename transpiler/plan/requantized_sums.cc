@@ -1,0 +1,122 @@
+#include "transpiler/plan/requantized_sums.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "ops/activation.h"
+#include "ops/codes/declared_dims.h"
+#include "ops/codes/held_codes.h"
+#include "ops/op_form.h"
+#include "ops/op_traits.h"
+#include "ops/value_flow.h"
+#include "proto/program/program.h"
+
+namespace fixpoint {
+namespace {
+
+using SumsOrWhy = std::variant<RequantizedSums, std::string>;
+
+const Op* WriterOf(const Value* value) {
+  return value != nullptr && value->origin() == Value::Origin::kWrite ? value->op() : nullptr;
+}
+// The op that writes what an input reads; null where none does.
+const Op* WriterOf(const Op& op, absl::string_view slot) {
+  const Argument* const input = op.Input(slot);
+  return input != nullptr ? WriterOf(input->value()) : nullptr;
+}
+
+bool IsRelu(const Op& op, Era era) {
+  const OpTraits& traits = TraitsOf(op);
+  if (!traits.activation) return false;
+  const std::optional<OpAttributes> attributes = OpAttributes::Of(op.desc(), era);
+  return attributes && traits.activation(*attributes).function == ActivationFunction::kRelu;
+}
+
+bool IsBias(const Argument* input, const SiteFacts& facts) {
+  const Site* const site = facts.FindSite(input);
+  return site != nullptr && site->role == SlotRole::BIAS;
+}
+
+// The axis of a product's result that has its channels; nothing where its shape is not known.
+std::optional<int> ChannelAxisOf(const Op& product, const OpAttributes& attributes) {
+  const Dims dims = DeclaredDims(*product.outputs().front());
+  if (dims.empty()) return std::nullopt;
+  return TraitsOf(product).product->ChannelAxis(attributes, static_cast<int>(dims.size()));
+}
+
+SumsOrWhy SumsOf(const Op& product, bool has_bias, const SiteFacts& facts,
+                 const QuantizerTable& quantizers) {
+  const OpTraits& traits = TraitsOf(product);
+  const std::optional<OpAttributes> attributes = OpAttributes::Of(product.desc(), facts.era());
+  RequantizedSums sums;
+  sums.operands = SitesOfProduct(product, facts);
+  if (!attributes || product.outputs().size() != 1 || !sums.operands.are_both()) {
+    return "the product has an operand that is not quantized";
+  }
+  for (const Block* block : {&product.block(), &sums.operands.activation->value->block(),
+                             &sums.operands.weight->value->block()}) {
+    if (block->index() != 0) return "the product is in a block that an op runs";
+  }
+  const Quantizer* const quantizer = quantizers.Find(sums.operands.activation->spec.quantizer());
+  if (quantizer == nullptr || quantizer->is_dynamic()) {
+    return "the range of the product's input is found anew at every run";
+  }
+  const ProductOrReason decision = DecideProductOfSites(product, *attributes, facts, quantizers);
+  const auto* const decided = std::get_if<CodedProduct>(&decision);
+  if (decided == nullptr || decided->why_not_lowered || decided->is_wide() ||
+      decided->has_weight_zero_points()) {
+    return "the product is not computed on integers";
+  }
+  const bool has_own_bias =
+      decided->own.bias != nullptr && IsBias(product.Input(traits.product->bias), facts);
+  const bool does_more = decided->own.residual != nullptr || !decided->own.stages.empty() ||
+                         decided->own.function.has_value() ||
+                         (decided->own.bias != nullptr && !has_own_bias);
+  if (does_more || (has_bias && has_own_bias) || (!has_own_bias && !decided->gives_sums)) {
+    return "the product does more than add up";
+  }
+  const std::optional<int> axis = ChannelAxisOf(product, *attributes);
+  if (!axis) return "the shape of the product is not declared";
+  sums.channel_axis = *axis;
+  return sums;
+}
+
+}  // namespace
+
+SumsOrWhy FindRequantizedSums(const Site& site, const SiteFacts& facts,
+                              const QuantizerTable& quantizers, Era target) {
+  const Quantizer* const quantizer = quantizers.Find(site.spec.quantizer());
+  if (quantizer == nullptr || FindObserver(*quantizer, facts.era(), target) == nullptr) {
+    return absl::StrCat("quantizer ", site.spec.quantizer(), " has no observer");
+  }
+  if (site.has_own_gradient) return "its quantizer has a gradient of its own";
+  if (!site.shared_scale.empty()) return "it shares a scale";
+  if (!CodesHeldOf(StoredSpec(*quantizer, site.spec), /*is_never_negative=*/false)) {
+    return "its codes have more than 8 bits";
+  }
+  // From the value back to the product, over ops that are undone by nothing but their reader.
+  std::vector<const Op*> moves;
+  const Op* op = WriterOf(site.value);
+  while (op != nullptr && MovesValues(*op, facts.era())) {
+    moves.push_back(op);
+    op = WriterOf(*op, TraitsOf(*op).moved);
+  }
+  if (op != nullptr && IsRelu(*op, facts.era())) op = WriterOf(*op, "X");
+  bool has_bias = false;
+  if (op != nullptr && TraitsOf(*op).sum && IsBias(op->Input(TraitsOf(*op).sum->y), facts)) {
+    has_bias = true;
+    op = WriterOf(*op, TraitsOf(*op).sum->x);
+  }
+  if (op == nullptr || !TraitsOf(*op).product) return "it is no sum of products of codes";
+  SumsOrWhy sums = SumsOf(*op, has_bias, facts, quantizers);
+  if (const auto* const found = std::get_if<RequantizedSums>(&sums)) {
+    const bool keep = std::all_of(moves.begin(), moves.end(), [&](const Op* move) {
+      return KeepsChannels(*move, found->channel_axis, facts.era());
+    });
+    if (!keep) return "an op before it moves channels";
+  }
+  return sums;
+}
+
+}  // namespace fixpoint

@@ -11,7 +11,8 @@
 namespace fixpoint::reference {
 namespace {
 
-// softmax(alpha * Q K^T + Mask) V.
+// softmax(alpha * Q K^T + Mask) V. Scores, masked ones and probabilities are of the inputs' type,
+// as the components of the op write them: a mask of -1e9 leaves nothing of a score in FP32.
 absl::Status Attend(OpRun& op) {
   const Array& q = op.Input("Q");
   const Array& k = op.Input("K");
@@ -40,9 +41,11 @@ absl::Status Attend(OpRun& op) {
       for (int64_t d = 0; d < depth; ++d) {
         score += q[row * depth + d] * k[(first + column) * depth + d];
       }
-      score = alpha * score + (mask != nullptr ? (*mask)[m] : 0);
+      score = Rounded(alpha * score, q.dtype);
+      if (mask != nullptr) score = Rounded(score + (*mask)[m], q.dtype);
       if (column + 1 < columns) return;
-      const Array probabilities = SoftmaxOf(scores, ViewAround(scores.dims, 0));
+      Array probabilities = SoftmaxOf(scores, ViewAround(scores.dims, 0));
+      for (double& p : probabilities.values) p = Rounded(p, q.dtype);
       for (int64_t n = 0; n < columns; ++n) {
         for (int64_t c = 0; c < width; ++c) {
           out[row * width + c] += probabilities[n] * v[(first + n) * width + c];

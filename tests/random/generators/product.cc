@@ -53,11 +53,19 @@ void Attention(CaseMaker& c) {
   const std::string q = c.Numbers(with(rows, depth), -2, 2);
   const std::string k = c.Numbers(with(keys, depth), -2, 2);
   const std::string v = c.Numbers(with(keys, c.Between(1, 9)));
-  const int form = c.Between(0, 3);
+  const int form = c.Between(0, 4);
   std::string mask;
   if (form == 1) mask = c.Numbers({keys}, -2, 2);
   if (form == 2) mask = c.Numbers({rows, keys}, -2, 2);
   if (form == 3) mask = c.Numbers(with(1, keys), -2, 2);
+  if (form == 4) {
+    // Of keys that are left out; of the first row all are.
+    std::vector<float> masked(static_cast<size_t>(rows) * keys);
+    for (size_t i = 0; i < masked.size(); ++i) {
+      if (i < static_cast<size_t>(keys) || c.OneIn(3)) masked[i] = -1e9f;
+    }
+    mask = c.Floats({rows, keys}, masked);
+  }
   c.Op("scaled_dot_product_attention(Q=", q, ", K=", k, ", V=", v,
        mask.empty() ? "" : absl::StrCat(", Mask=", mask),
        ") -> (Out=out) {alpha=", c.OneOf({"1.0", "0.5", "-0.25"}), "}");

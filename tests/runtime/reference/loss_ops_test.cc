@@ -76,5 +76,22 @@ TEST(Attention, AveragesValuesByTheSoftmaxOfTheScores) {
             "y f32[1,1] 20\n");
 }
 
+// A float beside -1e9 has a step of 64: nothing is left of the scores 1 and 2, as where their
+// components compute them.
+TEST(Attention, AveragesAllValuesOfARowThatIsMaskedWhole) {
+  const std::string inputs =
+      "q f32[1,2] 1 1\nk f32[2,2] 1 0 2 0\nv f32[2,1] 10 20\nm f32[2] -1e9 -1e9\n";
+  EXPECT_EQ(RunOps("scaled_dot_product_attention(Q=q, K=k, V=v, Mask=m) -> (Out=y)", inputs),
+            "y f32[1,1] 15\n");
+  EXPECT_EQ(RunOps(R"(
+    matmul(X=q, Y=k) -> (Out=s) {transpose_Y=true}
+    elementwise_add(X=s, Y=m) -> (Out=t)
+    softmax(X=t) -> (Out=p)
+    matmul(X=p, Y=v) -> (Out=y)
+  )",
+                   inputs),
+            "p f32[1,2] 0.5 0.5\ns f32[1,2] 1 2\nt f32[1,2] -1e+09 -1e+09\ny f32[1,1] 15\n");
+}
+
 }  // namespace
 }  // namespace fixpoint::reference

@@ -1,26 +1,39 @@
 // Composites that were expanded and quantized by component compute the same bits simulated,
-// portable and lowered.
+// portable and lowered, and are given back to a target that takes them, with what quantizes their
+// components.
 
+#include <glog/logging.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "benchmarks/component_networks.h"
 #include "benchmarks/networks.h"
+#include "ops/quantizer_table.h"
 #include "proto/config/range_profile.pb.h"
+#include "proto/program/attributes.h"
 #include "proto/program/program.h"
+#include "runtime/comparison.h"
 #include "runtime/executor/executor.h"
 #include "runtime/scope.h"
 #include "runtime/tensor.h"
 #include "tests/comparisons/network_forms.h"
 #include "tests/comparisons/range_profile.h"
 #include "tests/testing/parsed_program.h"
+#include "transpiler/composites/component_parameters.h"
 #include "transpiler/composites/composite_map.h"
 #include "transpiler/composites/composite_passes.h"
-#include "transpiler/patterns/rewrite.h"
+#include "transpiler/freeze/freeze.h"
+#include "transpiler/lower/lower.h"
+#include "transpiler/plan/target.h"
+#include "transpiler/quantize/simulated_model.h"
 #include "transpiler/train/quantize_transpiler.h"
 #include "transpiler/train/train_passes.h"
 
@@ -28,7 +41,15 @@ namespace fixpoint {
 namespace {
 
 using executor::Executor;
+using ::testing::AllOf;
+using ::testing::AnyOfArray;
+using ::testing::Contains;
+using ::testing::Each;
+using ::testing::ElementsAreArray;
 using ::testing::IsEmpty;
+using ::testing::IsSupersetOf;
+using ::testing::Not;
+using ::testing::SizeIs;
 
 // An LSTM of 4 steps, and a layer norm of what it gives.
 constexpr char kLstm[] = R"(program version=2006002
@@ -60,12 +81,7 @@ block 0 {
 
 TEST(CompositesByComponent, AnLstmAndALayerNormAreProfiledAfterTheyAreExpanded) {
   Program program = ParsedProgram(kLstm);
-  auto passes = RewritePasses({});
-  ASSERT_TRUE(passes.ok() && AddCompositePasses(&*passes).ok());
-  RewriteOptions expand;
-  expand.passes = &*passes;
-  expand.pipeline = "expand_composites";
-  ASSERT_TRUE(Rewrite(&program, {}, expand).ok());
+  ExpandComposites(&program);
   Scope parameters;
   uint64_t seed = 1;
   for (const Variable* variable : program.block(0).variables()) {
@@ -113,6 +129,234 @@ TEST(CompositesByComponent, AnEncoderIsTrainedByComponent) {
   ASSERT_TRUE(compared.ok()) << compared.status();
   EXPECT_THAT(compared->differences, IsEmpty());
   EXPECT_EQ(compared->variables.count((*forms)->scores), 1);
+}
+
+// What quantizes the components of the composites of a type in a frozen program, a line each.
+std::vector<std::string> QuantizedComponents(const Program& program, const std::string& type) {
+  std::vector<std::string> lines;
+  const auto map = ReadCompositeMap(program);
+  CHECK(map.ok()) << map.status();
+  for (const CompositeMap::Composite& entry : map->composites()) {
+    OpDesc composite;
+    CHECK(composite.ParseFromString(entry.op()));
+    if (composite.type() != type) continue;
+    for (const CompositeMap::Component& component : entry.components()) {
+      for (const Op& op : program.ops()) {
+        if (op.type() != "quantize_linear" || op.Input("X")->name() != component.variable() ||
+            std::any_of(composite.outputs().begin(), composite.outputs().end(),
+                        [&](const OpDesc::Var& slot) {
+                          return slot.arguments(0) == component.variable();
+                        })) {
+          continue;
+        }
+        lines.push_back(absl::StrCat(component.kind(), ": ", component.variable(), " by ",
+                                     op.Input("Scale")->name(), ", ",
+                                     IntAttr(op.desc(), "bit_length").value(), " bits, axis ",
+                                     IntAttr(op.desc(), "quant_axis").value()));
+      }
+    }
+  }
+  return lines;
+}
+
+// What a composite says of its components, in the same form.
+std::vector<std::string> ParametersText(const Op& op, const Scope& scope) {
+  std::vector<std::string> lines;
+  for (const ComponentParameters& one : ReadComponentParameters(op)) {
+    lines.push_back(absl::StrCat(one.kind, ": ", one.variable, " by ", one.scale, ", ", one.bits,
+                                 " bits, axis ", one.axis));
+    EXPECT_GT((*scope.Find(one.scale))->data<float>()[0], 0) << one.scale;
+    EXPECT_FALSE(one.scale_is_step);
+  }
+  return lines;
+}
+
+// The first op of a type; null if there is none.
+const Op* OneOf(const Program& program, const std::string& type) {
+  for (const Op& op : program.ops()) {
+    if (op.type() == type) return &op;
+  }
+  return nullptr;
+}
+
+// Gives back what the target of a file takes whole: the one such op.
+const Op* Raise(const std::string& target_file, const std::string& type, Program* program) {
+  const auto target =
+      LoadTarget(absl::StrCat("examples/targets/", target_file, ".textproto"), QuantizerTable());
+  CHECK(target.ok()) << target.status();
+  RaiseComposites({target->composites().begin(), target->composites().end()}, program);
+  return OneOf(*program, type);
+}
+
+struct Differences {
+  std::set<std::string> same;
+  std::set<std::string> other;
+};
+
+// The variables that two programs compute alike, and the others.
+Differences Compare(const Program& a, Scope* a_scope, const Program& b, Scope* b_scope,
+                    const Feed& feed) {
+  const auto of_a = Executor::Create(a, a_scope);
+  const auto of_b = Executor::Create(b, b_scope);
+  CHECK(of_a.ok() && of_b.ok()) << of_a.status() << of_b.status();
+  auto comparison = Comparison::Create({&a, of_a->get(), a_scope, /*in_one_run=*/true},
+                                       {&b, of_b->get(), b_scope, /*in_one_run=*/true});
+  CHECK(comparison.ok()) << comparison.status();
+  const absl::Status run = comparison->Run({feed});
+  CHECK(run.ok()) << run;
+  Differences found;
+  for (const ComparedVariable& variable : comparison->variables()) {
+    (variable.different == 0 ? found.same : found.other).insert(variable.name);
+  }
+  return found;
+}
+
+// An LSTM of 4 steps, a layer norm of its state and a product are trained by component. A machine
+// that has layer norms takes that one whole; the steps stay expanded and are lowered.
+TEST(CompositesByComponent, WhatATargetTakesIsGivenBackAndTheRestIsLowered) {
+  Network network = BuildLstm(/*batch=*/3, /*size=*/4);
+  auto trained =
+      TrainQuantized(&network, "also_quantize: 'elementwise_mul' also_quantize: 'elementwise_add'");
+  ASSERT_TRUE(trained.ok()) << trained.status();
+  const auto made = MakeForms(network.main, *std::move(trained), network.image, {network.scores});
+  ASSERT_TRUE(made.ok()) << made.status();
+  NetworkForms& forms = **made;
+  FrozenModel& portable = forms.portable;
+  const Tensor images = RandomImages(network.image_dims, 100);
+  const auto compared = CompareForms(forms, images, Fetching::kAllInOneRun);
+  ASSERT_TRUE(compared.ok()) << compared.status();
+  EXPECT_THAT(compared->differences, IsEmpty());
+
+  Program raised = portable.program.Clone();
+  const Op* const norm = Raise("cpu_int8", "layer_norm", &raised);
+  ASSERT_NE(norm, nullptr);
+  EXPECT_THAT(
+      ParametersText(*norm, portable.scope),
+      AllOf(SizeIs(2), ElementsAreArray(QuantizedComponents(portable.program, "layer_norm"))));
+  const auto lowered = Lower(raised, portable.scope);
+  ASSERT_TRUE(lowered.ok()) << lowered.status();
+  EXPECT_THAT(NotOnIntegers(*lowered, {"matmul_v2"}), IsEmpty());
+  Scope lowered_scope = *CopyOf(lowered->scope);
+  const Feed feed = {network.image, &images};
+  EXPECT_THAT(Compare(lowered->program, &lowered_scope, raised, &portable.scope, feed).other,
+              IsEmpty());
+  std::set<std::string> before;
+  for (const Op& op : raised.block(0).ops()) {
+    if (&op == norm) break;
+    for (const Argument* output : op.outputs()) before.insert(std::string(output->name()));
+  }
+  const Differences of_simulated =
+      Compare(raised, &portable.scope, forms.simulated, &forms.trained, feed);
+  EXPECT_THAT(of_simulated.other, Each(Not(AnyOfArray(before))));
+  EXPECT_THAT(of_simulated.same, IsSupersetOf({"rnn_0.last"}));
+}
+
+// The same, for a machine that has LSTMs: each of the 4 steps has components of its own.
+TEST(CompositesByComponent, AnLstmGivenBackHasTheParametersOfItsSteps) {
+  Network network = BuildLstm(/*batch=*/3, /*size=*/4);
+  auto trained =
+      TrainQuantized(&network, "also_quantize: 'elementwise_mul' also_quantize: 'elementwise_add'");
+  ASSERT_TRUE(trained.ok()) << trained.status();
+  FreezeOptions options;
+  options.feeds = {network.image};
+  options.fetches = {network.scores};
+  const auto portable = Freeze(network.main, *trained, options);
+  ASSERT_TRUE(portable.ok()) << portable.status();
+  Program raised = portable->program.Clone();
+  const Op* const rnn = Raise("npu_int4", "rnn", &raised);
+  ASSERT_NE(rnn, nullptr);
+  const std::vector<std::string> parameters = ParametersText(*rnn, portable->scope);
+  EXPECT_THAT(parameters, IsSupersetOf(QuantizedComponents(portable->program, "rnn")));
+  for (const char* kind : {"forget_gate_0: ", "cell_2: ", "hidden_2: ", "state_product_3: "}) {
+    EXPECT_THAT(parameters, Contains(testing::StartsWith(kind)));
+  }
+}
+
+// An LSTM in a loop of 3 steps.
+constexpr char kLoop[] = R"(program version=1008005
+block 0 {
+  var feed feed_minibatch persistable
+  var fetch fetch_list persistable
+  var x f32[2,4]
+  var wx f32[4,8] persistable
+  var wh f32[2,8] persistable
+  var p f32[2,8]
+  var c f32[2,2]
+  var h f32[2,2]
+  var step i64[1]
+  var steps i64[1]
+  var goes_on bool[1]
+  var scopes step_scopes
+  feed(X=feed) -> (Out=x) {col=0}
+  mul(X=x, Y=wx) -> (Out=p)
+  fill_constant() -> (Out=c) {shape=[2, 2], dtype=5, value=0.0}
+  fill_constant() -> (Out=h) {shape=[2, 2], dtype=5, value=0.0}
+  fill_constant() -> (Out=step) {shape=[1], dtype=3, value=0.0}
+  fill_constant() -> (Out=steps) {shape=[1], dtype=3, value=3.0}
+  less_than(X=step, Y=steps) -> (Out=goes_on)
+  while(Condition=goes_on, X=[p, wh, c, h, step, steps]) -> (Out=[c, h, step, goes_on], StepScopes=scopes) {sub_block=block(1)}
+  fetch(X=h) -> (Out=fetch) {col=0}
+}
+block 1 parent=0 {
+  var q f32[2,8]
+  var a f32[2,8]
+  var n f32[2,2]
+  var m f32[2,2]
+  mul(X=h, Y=wh) -> (Out=q)
+  elementwise_add(X=p, Y=q) -> (Out=a)
+  lstm_unit(C_prev=c, X=a) -> (C=n, H=m) {forget_bias=1.0}
+  assign(X=n) -> (Out=c)
+  assign(X=m) -> (Out=h)
+  increment(X=step) -> (Out=step) {step=1.0}
+  less_than(X=step, Y=steps) -> (Out=goes_on)
+}
+)";
+
+// A component has one scale for all steps.
+TEST(CompositesByComponent, AUnitInALoopIsQuantizedAndGivenBackThere) {
+  Program program = ParsedProgram(kLoop);
+  ExpandComposites(&program);
+  Scope parameters;
+  RangeProfile profile;
+  for (int block = 0; block < program.block_count(); ++block) {
+    for (const Variable* variable : program.block(block).variables()) {
+      if (variable->tensor() == nullptr || variable->tensor()->data_type() != VarType::FP32) {
+        continue;
+      }
+      RangeProfile::Entry& entry = *profile.add_entries();
+      entry.set_variable(std::string(variable->name()));
+      entry.set_min(-2);
+      entry.set_max(2);
+    }
+  }
+  parameters.Set("wx", RandomImages({4, 8}, 1));
+  parameters.Set("wh", RandomImages({2, 8}, 2));
+  TranspileOptions options;
+  options.config.set_target("onednn_int8");
+  options.config.add_also_quantize("elementwise_mul");
+  options.profile = &profile;
+  const auto transpiled = Transpile(&program, options);
+  ASSERT_TRUE(transpiled.ok()) << transpiled.status();
+  const auto startup = Executor::Create(*transpiled->new_startup, &parameters);
+  ASSERT_TRUE(startup.ok()) << startup.status();
+  ASSERT_TRUE((*startup)->Run({}, {}, 0).ok());
+  const auto made = MakeForms(program, std::move(parameters), "x", {"h"});
+  ASSERT_TRUE(made.ok()) << made.status();
+  NetworkForms& forms = **made;
+  const auto compared = CompareForms(forms, RandomImages({2, 4}, 100), Fetching::kAllInOneRun);
+  ASSERT_TRUE(compared.ok()) << compared.status();
+  EXPECT_THAT(compared->differences, IsEmpty());
+  EXPECT_EQ(compared->variables.count("h"), 1);
+
+  Program raised = forms.portable.program.Clone();
+  RaiseComposites({"lstm_unit"}, &raised);
+  const Op* const unit = OneOf(raised, "lstm_unit");
+  ASSERT_NE(unit, nullptr);
+  EXPECT_EQ(unit->block().index(), 1);
+  const std::vector<std::string> parameters_text = ParametersText(*unit, forms.portable.scope);
+  EXPECT_THAT(parameters_text, Contains(testing::StartsWith("forget_gate: ")));
+  EXPECT_THAT(parameters_text,
+              IsSupersetOf(QuantizedComponents(forms.portable.program, "lstm_unit")));
 }
 
 }  // namespace

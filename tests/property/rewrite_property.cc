@@ -157,9 +157,7 @@ class NetworkWriter {
       }
     }
     return std::none_of(pattern.before.begin(), pattern.before.end(), [this](const PatternOp& op) {
-      const bool has_gradient = op.type != "fc" && op.type != "scaled_dot_product_attention";
-      return (trains_ && !has_gradient) ||
-             (op.type == "layer_norm" && op.attributes.back().value.i() != rank_ - 1);
+      return trains_ && (op.type == "fc" || op.type == "scaled_dot_product_attention");
     });
   }
 

@@ -96,9 +96,15 @@ constexpr BadTarget kBadTargets[] = {
     {"ConditionOfNothing", "types: \"mul\"", "types: \"mul\" when { attr: \"a\" }",
      "t.textproto: ops[0].when: a condition has an attr and one of equals and is"},
     {"UnknownComposite", "name: \"t\"", "name: \"t\" composites: \"layer_nrm\"",
-     "t.textproto: composites: there is no op type \"layer_nrm\"; did you mean layer_norm?"},
-    {"CompositeTwice", "name: \"t\"", "name: \"t\" composites: \"lstm\" composites: \"lstm\"",
-     "t.textproto: composites: lstm is there twice"},
+     "t.textproto: composites: \"layer_nrm\" has no components; want some of fc, gelu, group_norm, "
+     "gru_unit, "
+     "layer_norm, lstm_unit, rnn, scaled_dot_product_attention, silu, softmax, swish"},
+    {"CompositeThatIsNotExpanded", "name: \"t\"", "name: \"t\" composites: \"lstm\"",
+     "t.textproto: composites: \"lstm\" has no components; want some of fc, gelu, group_norm, "
+     "gru_unit, "
+     "layer_norm, lstm_unit, rnn, scaled_dot_product_attention, silu, softmax, swish"},
+    {"CompositeTwice", "name: \"t\"", "name: \"t\" composites: \"rnn\" composites: \"rnn\"",
+     "t.textproto: composites: rnn is there twice"},
     {"AccumulatorTooNarrowForAnything", "name: \"t\"", "name: \"t\" accumulator_bits: 8",
      "t.textproto: accumulator_bits is 8; want 16 to 64"},
     {"AccumulatorWiderThanAnything", "name: \"t\"", "name: \"t\" accumulator_bits: 80",

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "proto/program/op_builder.h"
 #include "proto/program/program.h"
 #include "proto/text/program_text.h"
 #include "tests/testing/parsed_program.h"
@@ -70,6 +71,18 @@ TEST(UndoOfAnEditedProgram, SaysWhatIsWrongWhereTheLogFitsNoMore) {
   block.mutable_ops()->DeleteSubrange(0, 1);
   mul.clear_attrs();
   EXPECT_THAT(Undone(edited), testing::HasSubstr("which Fixpoint's ops compute"));
+}
+
+// A composite whose quantized components are its attributes is not what stood there.
+TEST(UndoOfAProgramWithRaisedComposites, NeedsTheLog) {
+  ProgramDesc raised = Transpiled();
+  raised.clear_edit_log();
+  OpDesc& relu = *raised.mutable_blocks(0)->mutable_ops(raised.blocks(0).ops_size() - 1);
+  *relu.add_attrs() =
+      MakeStringsAttr("fixpoint.component.sigmoid", {"s", "s@scale", "", "8", "-1", "step"});
+  EXPECT_THAT(Undone(raised),
+              testing::HasSubstr("(relu): was given back in place of components, of which sigmoid "
+                                 "was quantized, and the edit log that has their ops is gone"));
 }
 
 struct BadMark {

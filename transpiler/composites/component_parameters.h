@@ -19,7 +19,9 @@ namespace fixpoint {
 inline constexpr char kComponentAttrPrefix[] = "fixpoint.component.";
 
 struct ComponentParameters {
-  std::string kind;        // "squared"
+  // "squared"; "squared.X" is the composite's input X as the component `squared` reads it, where
+  // not all components read it alike.
+  std::string kind;
   std::string variable;    // that held it
   std::string scale;       // the variable of its scale; "": found anew from each tensor
   std::string zero_point;  // the variable of its zero point; "": none

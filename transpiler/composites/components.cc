@@ -42,6 +42,14 @@ const Composite* Find(absl::string_view op_type) {
 
 bool IsComposite(absl::string_view op_type) { return Find(op_type) != nullptr; }
 
+std::vector<std::string> ExpandableTypes() {
+  std::vector<std::string> types;
+  for (const Composite& composite : kComposites) {
+    if (composite.components != OverOffsetsComponents) types.emplace_back(composite.op_type);
+  }
+  return types;
+}
+
 std::vector<std::string> ComponentPatterns() {
   std::vector<std::string> files;
   for (const Composite& composite : kComposites) {

@@ -15,8 +15,12 @@
 
 namespace fixpoint {
 
-// Op types that can have components.
+// Op types that can have components, and layers over sequences with offsets, of which it is known
+// why they have none.
 bool IsComposite(absl::string_view op_type);
+
+// The op types that can have components, in alphabetical order.
+std::vector<std::string> ExpandableTypes();
 
 // The built-in pattern files whose patterns lead from composites to components.
 std::vector<std::string> ComponentPatterns();

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -17,6 +18,12 @@
 namespace fixpoint {
 namespace {
 
+// Why no composite has a backward pass whose components have one of their own.
+constexpr char kNoGradient[] =
+    ": as one op it would have a gradient of its own, which knows nothing of how its components "
+    "are "
+    "quantized or trained; raise composites in the test program or after freezing";
+
 // What an op between floats and codes takes; null for any other op.
 const Argument* QuantizedInput(const Op& op) {
   if (op.type() == kQuantizeBias) return op.Input("X");
@@ -29,6 +36,12 @@ bool RunsBlocks(const OpDesc& op) {
   });
 }
 
+// What a component's op reads.
+struct Read {
+  const Argument* now;
+  std::string component;
+};
+
 class PartFinder {
  public:
   PartFinder(const CompositeMap::Composite& entry, const Program& program)
@@ -40,6 +53,7 @@ class PartFinder {
     if (parts_.ops.empty()) return std::move(parts_);
     RETURN_IF_ERROR(FindGradients());
     RETURN_IF_ERROR(CheckReaders());
+    RETURN_IF_ERROR(ReadInputs());
     RETURN_IF_ERROR(FindPlace());
     return std::move(parts_);
   }
@@ -122,6 +136,9 @@ class PartFinder {
                            ", was changed: ", change);
       }
       parts_.ops.push_back(op);
+      for (const Argument* input : op->inputs()) {
+        reads_[Unquantized(*input)].push_back({input, component.kind()});
+      }
     }
     if (missing == nullptr || parts_.ops.empty()) return absl::OkStatus();
     return CannotRaise("no op writes its component ", missing->kind(), ", \"", missing->variable(),
@@ -200,7 +217,8 @@ class PartFinder {
       if (IsPart(op) || IsGradient(op)) continue;
       if (QuantizedInput(op) != reader || (op.role() & kBackward) != 0) {
         return CannotRaise(DescribeInFile(op), " reads its component ", component.kind(), ", \"",
-                           component.variable(), "\", and is none of its ops");
+                           component.variable(), "\", and is none of its ops",
+                           (op.role() & kBackward) != 0 ? kNoGradient : "");
       }
       if (IsQuantizing(op)) continue;
       parts_.quantizing.push_back(&op);
@@ -213,6 +231,47 @@ class PartFinder {
       if (output != nullptr && output->value() != nullptr) {
         RETURN_IF_ERROR(CheckReadersOf(*output->value(), component, depth + 1));
       }
+    }
+    return absl::OkStatus();
+  }
+
+  // Has the composite read what its components do.
+  absl::Status ReadInputs() {
+    for (OpDesc::Var& slot : *parts_.composite.mutable_inputs()) {
+      for (std::string& name : *slot.mutable_arguments()) {
+        const auto found = reads_.find(name);
+        if (found == reads_.end()) continue;
+        const std::vector<Read>& reads = found->second;
+        const bool are_alike = std::all_of(reads.begin(), reads.end(), [&reads](const Read& read) {
+          return read.now->name() == reads[0].now->name();
+        });
+        if (are_alike) {
+          name = std::string(reads[0].now->name());
+          continue;
+        }
+        for (const Read& read : reads) {
+          if (read.now->name() != name) RETURN_IF_ERROR(AddInput(read, slot.parameter(), name));
+        }
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // Takes in the ops that quantize an input for one component.
+  absl::Status AddInput(const Read& read, const std::string& slot, const std::string& name) {
+    std::vector<const Op*> ops;  // readers before writers
+    for (const Argument* at = read.now; at->name() != name; at = QuantizedInput(*ops.back())) {
+      ops.push_back(at->value()->op());
+    }
+    const std::optional<CodeOp> code = ReadCodeOp(*ops.back(), era_);
+    if (!code || code->kind == QuantOp::kDequantize) {
+      return CannotRaise("its components read its input \"", name,
+                         "\", which holds codes, as different values");
+    }
+    parts_.parameters.push_back(ParametersOf(*code, absl::StrCat(read.component, ".", slot), name));
+    for (auto op = ops.rbegin(); op != ops.rend(); ++op) {
+      auto& known = parts_.quantizing_inputs;
+      if (std::find(known.begin(), known.end(), *op) == known.end()) known.push_back(*op);
     }
     return absl::OkStatus();
   }
@@ -235,9 +294,7 @@ class PartFinder {
       }
     }
     if (missing.empty() || parts_.gradients.empty()) return absl::OkStatus();
-    return CannotRaise("a ", missing,
-                       " of its gradients was changed; raise composites before the program is "
-                       "quantized, or in one for inference");
+    return CannotRaise("a ", missing, " of its gradients was changed", kNoGradient);
   }
 
   // The composite writes all results at once: it stands where the last of the ops does, or before
@@ -291,6 +348,7 @@ class PartFinder {
   const Program& program_;
   const Era era_;
   absl::flat_hash_set<std::string> results_;
+  absl::flat_hash_map<std::string, std::vector<Read>> reads_;  // by the name before quantizing
   CompositeParts parts_;
 };
 

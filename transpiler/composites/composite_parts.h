@@ -16,13 +16,18 @@
 namespace fixpoint {
 
 struct CompositeParts {
-  std::string result;          // the first variable that the composite and its components write
-  OpDesc composite;            // what they stand for
+  std::string result;  // the first variable that the composite and its components write
+  // What they stand for. It reads an input as they do; where they do not all read it alike, as it
+  // was before it was quantized.
+  OpDesc composite;
   std::vector<const Op*> ops;  // in program order; empty: the program no longer has any of them
   std::vector<const Op*> quantizing;  // the ops that quantize and dequantize components
-  std::vector<const Op*> gradients;   // in program order
-  const Op* place = nullptr;          // the composite comes before it
-  // What ops say that quantize a component, in the order of the components.
+  // Those that do so to inputs that not all components read alike, writers before readers.
+  std::vector<const Op*> quantizing_inputs;
+  std::vector<const Op*> gradients;  // in program order
+  const Op* place = nullptr;         // the composite comes before it
+  // What ops say that quantize a component, in the order of the components; after them, inputs that
+  // not all components read alike.
   std::vector<ComponentParameters> parameters;
 };
 

@@ -28,6 +28,7 @@
 #include "ops/era.h"
 #include "ops/op_form.h"
 #include "ops/op_schema.h"
+#include "ops/verifier.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/attributes.h"
 #include "proto/program/program.h"
@@ -186,6 +187,32 @@ class ComponentKinds {
   absl::flat_hash_map<std::pair<int, std::string>, std::string> kinds_;
 };
 
+// What is wrong with the ops of a program: they could not be given back, because what a pass
+// inserts has to verify.
+class Errors {
+ public:
+  explicit Errors(const Program& program) {
+    for (const Finding& finding : Verify(program)) {
+      if (finding.severity == Severity::kError && finding.op != nullptr) {
+        errors_.emplace(finding.op, finding.message);
+      }
+    }
+  }
+
+  std::optional<Obstacle> WhyKept(const WrittenMatch& written) const {
+    std::vector<const Op*> ops = written.match.ops;
+    ops.insert(ops.end(), written.gradients.ops.begin(), written.gradients.ops.end());
+    for (const Op* op : ops) {
+      const auto found = errors_.find(op);
+      if (found != errors_.end()) return Obstacle{op, found->second};
+    }
+    return std::nullopt;
+  }
+
+ private:
+  absl::flat_hash_map<const Op*, std::string> errors_;  // the first one of each
+};
+
 class ExpandComposites final : public Pass {
  public:
   absl::string_view name() const override { return kName; }
@@ -211,9 +238,11 @@ class ExpandComposites final : public Pass {
     options.author = kName;
     options.most_growth = kMostOpsAfter;  // components are not expanded
     ComponentKinds kinds(map);
-    options.before_writing = [&map, &kinds](const WrittenMatch& written) {
+    const Errors errors(program);
+    options.before_writing = [&map, &kinds, &errors](const WrittenMatch& written) {
       std::optional<Obstacle> obstacle = kinds.WhyKept(*written.match.ops[0]);
       if (!obstacle) obstacle = WhyNotRaised(written);
+      if (!obstacle) obstacle = errors.WhyKept(written);
       if (obstacle) return obstacle;
       AddEntry(written, &map);
       kinds.Add(*map.composites().rbegin());

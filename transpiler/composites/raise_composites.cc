@@ -12,8 +12,9 @@
 //   layer_norm(Bias=b, Scale=g, X=x) -> (Mean=m, Variance=v, Y=y)
 //       {fixpoint.component.squared=["y.squared", "y.squared@scale", "", "8", "-1", "range"]}
 //
-// Quantizers of the composite's inputs and results stay. Without any, the program has the bytes
-// that it had before it was expanded.
+// Quantizers of the composite's inputs and results stay, but for those through which some of the
+// components read an input and others do not. Without any, the program has the bytes that it had
+// before it was expanded.
 
 #include <algorithm>
 #include <memory>
@@ -21,12 +22,12 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "ops/era.h"
 #include "ops/op_schema.h"
+#include "ops/verifier.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/attributes.h"
 #include "proto/program/program.h"
@@ -66,7 +67,6 @@ class Raiser {
     one.gradient_ops_after = parts.gradients.empty() ? 0 : 1;
     RETURN_IF_ERROR(Declare(entry));
     OpDesc composite = parts.composite;
-    ReadAsPartsDo(parts, entry, &composite);
     DropStrippedAttributes(parts, entry, &composite);
     for (const ComponentParameters& parameters : parts.parameters) {
       SetAttr(ToAttribute(parameters), &composite);
@@ -82,6 +82,7 @@ class Raiser {
       rewriter_.InsertBefore(*parts.gradients.front(), gradient);
     }
     Remove(parts);
+    RemoveUnread(parts.quantizing_inputs);
     return replaced;
   }
 
@@ -100,32 +101,6 @@ class Raiser {
       RETURN_IF_ERROR(rewriter_.AddVariable(block, var).status());
     }
     return absl::OkStatus();
-  }
-
-  // An input is read as all components read it: as it was, or quantized. Where some read it
-  // quantized and some not, it is read as it was.
-  static void ReadAsPartsDo(const CompositeParts& parts, const CompositeMap::Composite& entry,
-                            OpDesc* composite) {
-    absl::flat_hash_map<std::string, absl::flat_hash_set<std::string>> reads;
-    size_t next = 0;
-    for (const CompositeMap::Component& component : entry.components()) {
-      if (!component.has_op()) continue;
-      OpDesc written;
-      written.ParseFromString(component.op());
-      const auto now = parts.ops[next++]->inputs();
-      size_t i = 0;
-      for (const OpDesc::Var& slot : written.inputs()) {
-        for (const std::string& name : slot.arguments()) {
-          reads[name].insert(std::string(now[i++]->name()));
-        }
-      }
-    }
-    for (OpDesc::Var& slot : *composite->mutable_inputs()) {
-      for (std::string& name : *slot.mutable_arguments()) {
-        const auto read = reads.find(name);
-        if (read != reads.end() && read->second.size() == 1) name = *read->second.begin();
-      }
-    }
   }
 
   // Attributes of training that ops no longer have, such as op_role, the composite has not either.
@@ -151,14 +126,34 @@ class Raiser {
   void Remove(const CompositeParts& parts) {
     std::vector<const Variable*> written;
     for (const auto* ops : {&parts.ops, &parts.quantizing, &parts.gradients}) {
-      for (const Op* op : *ops) {
-        for (const Argument* output : op->outputs()) {
-          if (output->variable() != nullptr) written.push_back(output->variable());
-        }
-        rewriter_.Remove(*op);
+      for (const Op* op : *ops) Remove(*op, &written);
+    }
+    RemoveUnused(written);
+  }
+
+  // Those whose results nothing reads any more. Writers come before readers.
+  void RemoveUnread(const std::vector<const Op*>& ops) {
+    std::vector<const Variable*> written;
+    for (auto op = ops.rbegin(); op != ops.rend(); ++op) {
+      const auto outputs = (*op)->outputs();
+      if (std::all_of(outputs.begin(), outputs.end(), [](const Argument* output) {
+            return output->value() == nullptr || output->value()->readers().empty();
+          })) {
+        Remove(**op, &written);
       }
     }
-    for (const Variable* variable : written) {
+    RemoveUnused(written);
+  }
+
+  void Remove(const Op& op, std::vector<const Variable*>* written) {
+    for (const Argument* output : op.outputs()) {
+      if (output->variable() != nullptr) written->push_back(output->variable());
+    }
+    rewriter_.Remove(op);
+  }
+
+  void RemoveUnused(const std::vector<const Variable*>& variables) {
+    for (const Variable* variable : variables) {
       if (!variable->removed() && !variable->is_used() && variable->desc() != nullptr &&
           !variable->persistable() && !named_.contains(variable->name())) {
         rewriter_.Remove(*variable);
@@ -171,6 +166,22 @@ class Raiser {
   Rewriter rewriter_;
   const absl::flat_hash_set<std::string> named_;
 };
+
+// What is expanded verifies, so that what does not is no composite of this program. Error
+// (kInvalidArgument): an op that was inserted has an error.
+absl::Status CheckRaised(const Program& program) {
+  VerifyOptions options;
+  options.edited_only = true;
+  for (const Finding& finding : Verify(program, options)) {
+    if (finding.severity != Severity::kError || finding.op == nullptr || !finding.op->inserted()) {
+      continue;
+    }
+    return absl::InvalidArgumentError(
+        absl::StrCat("the map of composites does not fit the program: ", finding.op->type(),
+                     " would be wrong: ", finding.message));
+  }
+  return absl::OkStatus();
+}
 
 class RaiseComposites final : public Pass {
  public:
@@ -198,6 +209,7 @@ class RaiseComposites final : public Pass {
       if (rewrite == nullptr) continue;
       for (ReplacedMatch& one : replaced) rewrite->report.replaced.push_back(std::move(one));
     }
+    RETURN_IF_ERROR(CheckRaised(program));
     if (rest.composites_size() < map.composites_size()) {
       Rewriter(&program, kName).SetComposites(rest.SerializeAsString());
     }

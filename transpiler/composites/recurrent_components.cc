@@ -164,8 +164,9 @@ ComponentsOrReason RnnComponents(const Op& op, const OpAttributes& attributes) {
     return NoComponents{"the length of its sequences, extent 0 of Input, is not known"};
   }
   if (dims[0] > kMostSteps) {
-    return NoComponents{
-        absl::StrCat("its sequences have ", dims[0], " steps; want at most ", kMostSteps)};
+    return NoComponents{absl::StrCat("its sequences have ", dims[0],
+                                     " steps, of which each would have its own ops; ",
+                                     "want at most ", kMostSteps, ", or a loop over a unit")};
   }
   if (op.Input("SequenceLength") != nullptr) {
     return NoComponents{"its sequences have lengths of their own (SequenceLength)"};

@@ -15,6 +15,7 @@
 #include "proto/base/nearest_name.h"
 #include "proto/base/status_macros.h"
 #include "proto/file/text_message.h"
+#include "transpiler/composites/components.h"
 #include "transpiler/plan/accumulator_width.h"
 #include "transpiler/plan/unknown_quantizer.h"
 
@@ -98,19 +99,14 @@ void CheckResidual(const Target::QuantizedOp& op, const Complain& complain) {
                         ", both, with no_weight and without shared_scale"));
 }
 
-std::vector<std::string> AllOpTypes() {
-  std::vector<std::string> types;
-  for (const OpSchema* schema : AllOpSchemas()) types.push_back(schema->type());
-  return types;
-}
-
-// The machine takes known op types whole, each named once.
+// What the machine takes whole has components, and is named once.
 void CheckComposites(const Target& target, const Complain& complain) {
+  const std::vector<std::string> known = ExpandableTypes();
   absl::flat_hash_set<std::string> seen;
   for (const std::string& type : target.composites()) {
-    if (FindOpSchema(type) == nullptr) {
-      complain(absl::StrCat("composites: there is no op type \"", type, "\"",
-                            DidYouMean(type, AllOpTypes())));
+    if (std::find(known.begin(), known.end(), type) == known.end()) {
+      complain(absl::StrCat("composites: \"", type, "\" has no components; want some of ",
+                            absl::StrJoin(known, ", ")));
     } else if (!seen.insert(type).second) {
       complain(absl::StrCat("composites: ", type, " is there twice"));
     }

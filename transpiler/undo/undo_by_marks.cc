@@ -6,15 +6,18 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "ops/verifier.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/attributes.h"
 #include "proto/program/program.h"
 #include "proto/program/rewriter.h"
 #include "proto/text/program_text.h"
+#include "transpiler/composites/component_parameters.h"
 #include "transpiler/pipeline/marks.h"
 
 namespace fixpoint {
@@ -118,6 +121,16 @@ absl::Status RestoreReplaced(const Op& op, Rewriter& rewriter) {
   return absl::OkStatus();
 }
 
+// The component whose parameters a composite has that was given back; "" for any other op.
+absl::string_view RaisedComponent(const Op& op) {
+  for (const OpDesc::Attr& attr : op.desc().attrs()) {
+    if (absl::StartsWith(attr.name(), kComponentAttrPrefix)) {
+      return absl::StripPrefix(attr.name(), kComponentAttrPrefix);
+    }
+  }
+  return "";
+}
+
 // Error (kFailedPrecondition): an op that stays reads what only removed ops wrote.
 absl::Status CheckReaders(const Variable& variable) {
   const Argument* reader = nullptr;
@@ -160,6 +173,11 @@ absl::Status Undo(Program* program) {
           absl::StrCat(Describe(op), ": stands in place of ops that the pattern ", *pattern,
                        " replaced, and the edit log that has them is gone"));
     }
+    if (const absl::string_view component = RaisedComponent(op); !component.empty()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(Describe(op), ": was given back in place of components, of which ",
+                       component, " was quantized, and the edit log that has their ops is gone"));
+    }
     if (op.FindAttr(kInsertedByAttr) != nullptr) {
       for (const Argument* output : op.outputs()) {
         if (output->variable() != nullptr) written.push_back(output->variable());
@@ -189,7 +207,7 @@ absl::Status Undo(Program* program) {
 bool HasMarks(const Program& program) {
   for (const Op& op : program.ops()) {
     if (op.FindAttr(kInsertedByAttr) != nullptr) return true;
-    if (op.FindAttr(kRewrittenByAttr) != nullptr) return true;
+    if (op.FindAttr(kRewrittenByAttr) != nullptr || !RaisedComponent(op).empty()) return true;
     if (StringsAttr(op.desc(), kRewiredAttr).has_value()) return true;
   }
   return false;

@@ -178,6 +178,7 @@ void WriteSpeeds(const kernels::KernelSpeeds& speeds, JsonWriter* json) {
   json->Key("instructions").String(InstructionsText());
   json->Key("float_operations_per_second").Double(speeds.float_operations);
   json->Key("integer_operations_per_second").Double(speeds.integer_operations);
+  json->Key("wide_operations_per_second").Double(speeds.wide_operations);
   json->Key("bytes_per_second").Double(speeds.bytes);
   json->Key("cached_bytes_per_second").Double(speeds.cached_bytes);
   json->Key("start_ms").Double(1e3 * speeds.start);
@@ -191,11 +192,11 @@ std::string CostText(const CostReport& report) {
   const kernels::KernelSpeeds& speeds = report.speeds;
   std::string text = absl::StrFormat(
       "program  %s, batch size %d, one thread\n"
-      "kernels  %s: %.0f GFLOP/s, %.0f GOP/s of 8 bits, memory %.1f GB/s, cache %.1f GB/s, a start "
-      "%.2f us\n\n",
+      "kernels  %s: %.0f GFLOP/s, %.0f GOP/s of 8 bits, %.0f of 16, memory %.1f GB/s, cache %.1f "
+      "GB/s, a start %.2f us\n\n",
       report.program, report.batch_size, InstructionsText(), 1e-9 * speeds.float_operations,
-      1e-9 * speeds.integer_operations, 1e-9 * speeds.bytes, 1e-9 * speeds.cached_bytes,
-      1e6 * speeds.start);
+      1e-9 * speeds.integer_operations, 1e-9 * speeds.wide_operations, 1e-9 * speeds.bytes,
+      1e-9 * speeds.cached_bytes, 1e6 * speeds.start);
   if (!report.forms.quantized_by.empty()) {
     absl::StrAppend(&text, report.forms.quantized_by, "\n");
   }

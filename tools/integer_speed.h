@@ -9,8 +9,8 @@
 
 namespace fixpoint {
 
-// A line about the program in the file `path` if it is quantized and the machine multiplies codes
-// more slowly than floats; else "".
+// A line about the program in the file `path` if it has products of codes of 8 bits and the machine
+// multiplies these more slowly than floats; else "".
 std::string IntegerSpeedNote(const Program& program, const std::string& path);
 
 }  // namespace fixpoint

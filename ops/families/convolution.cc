@@ -272,9 +272,9 @@ std::vector<OpSchema> ConvolutionOps() {
       .Product(ProductOfForm(ProductTrait::Form::kConvolution, "Bias"))
       .IsOfSamples()
       .Doc(
-          "conv2d of codes Input [N,C,H,W] and Filter [O,C/groups,h,w], each INT8 or UINT8: each "
-          "exact sum, with that of Bias [O], INT32, as FP32 times Scales [O], then the epilogue. A "
-          "channel is one of axis 1.")
+          "conv2d of codes Input [N,C,H,W] and Filter [O,C/groups,h,w], each INT8, UINT8 or INT16: "
+          "each exact sum, with that of Bias [O], INT32, as FP32 times Scales [O], then the "
+          "epilogue. A channel is one of axis 1.")
       .Infer(InferStored(InferConv2d, "Output"));
   OpSchemaBuilder& transposed =
       ops.Define("integer_conv2d_transpose(Input, Filter, Scales, Bias?, Operands*?) -> (Output)");

@@ -17,13 +17,13 @@
 namespace fixpoint {
 namespace {
 
-absl::Status CheckStored(InferContext& op, DataType dtype, StoredCodes stored) {
-  if (dtype == VarType::FP32) return absl::OkStatus();
-  const bool may_be_wide = stored == StoredCodes::kAlsoWide;
-  if (!IsCodeDtype(dtype) && !(may_be_wide && IsWideCodeDtype(dtype))) {
-    return absl::InvalidArgumentError(absl::StrCat("out_dtype is ", static_cast<int>(dtype),
-                                                   "; want FP32, INT8",
-                                                   may_be_wide ? ", INT16" : "", " or UINT8"));
+absl::Status CheckStored(InferContext& op, DataType dtype, StoredTypes stored) {
+  const bool are_codes = stored == StoredTypes::kCodes;
+  if (dtype == VarType::FP32 && !are_codes) return absl::OkStatus();
+  if (!IsCodeDtype(dtype) && !(are_codes && IsWideCodeDtype(dtype))) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("out_dtype is ", static_cast<int>(dtype), "; want ",
+                     are_codes ? "INT8, INT16 or UINT8" : "FP32, INT8 or UINT8"));
   }
   const CodeRange codes = CodesOfDtype(dtype);
   const int64_t code = op.Int("out_largest_code");
@@ -113,12 +113,12 @@ bool EpilogueKeepsSign(const OpAttributes& op) {
 }
 
 OpSchema::InferFunction InferStored(OpSchema::InferFunction infer, absl::string_view output,
-                                    StoredCodes stored) {
+                                    StoredTypes stored) {
   return [infer = std::move(infer), output = std::string(output),
           stored](InferContext& op) -> absl::Status {
-    RETURN_IF_ERROR(infer(op));
     ASSIGN_OR_RETURN(const DataType dtype, DataTypeAttr(op, "out_dtype"));
     RETURN_IF_ERROR(CheckStored(op, dtype, stored));
+    RETURN_IF_ERROR(infer(op));
     RETURN_IF_ERROR(CheckEpilogue(op));
     const std::optional<Dims> dims =
         op.OutputCount(output) > 0 ? op.outputs().front().dims : std::nullopt;

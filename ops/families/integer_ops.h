@@ -25,13 +25,14 @@ OpSchemaBuilder& DefineProductOfCodes(OpSchemaBuilder& op);
 // Whether its result is never negative if its codes are not.
 bool EpilogueKeepsSign(const OpAttributes& op);
 
-// Which codes an op can store: those of a byte, or wide ones (ops/code_dtype.h) too.
-enum class StoredCodes { kOfByte, kAlsoWide };
+// What an op can store: floats and codes of a byte, or codes alone, wide ones (ops/code_dtype.h)
+// too.
+enum class StoredTypes { kFloatsAndBytes, kCodes };
 
-// `infer`, with the output's data type given by `out_dtype`. Errors (kInvalidArgument), besides its
-// own: those of the attributes above.
+// `infer`, with the output's data type given by `out_dtype`, which it may rely on. Errors
+// (kInvalidArgument), besides its own: those of the attributes above.
 OpSchema::InferFunction InferStored(OpSchema::InferFunction infer, absl::string_view output,
-                                    StoredCodes stored = StoredCodes::kOfByte);
+                                    StoredTypes stored = StoredTypes::kFloatsAndBytes);
 
 }  // namespace fixpoint
 

@@ -17,7 +17,6 @@
 namespace fixpoint {
 namespace {
 
-// out_dtype is checked by InferStored.
 absl::Status InferQuantize(InferContext& op) {
   const int32_t smallest = CodesOfDtype(static_cast<VarType::Type>(op.Int("out_dtype"))).smallest;
   const int64_t code = op.Int("smallest_code");
@@ -83,7 +82,7 @@ std::vector<OpSchema> LoweredOps() {
       .KeepsSignIf(StoresZeroAsNoNegativeCode)
       .Attr("multiplier", Required(FLOAT))
       .Attr("smallest_code", Required(INT))
-      .Infer(InferStored(InferQuantize, "Out", StoredCodes::kAlsoWide));
+      .Infer(InferStored(InferQuantize, "Out", StoredTypes::kCodes));
   ops.Define("integer_dequantize(X) -> (Out)")
       .Doc(
           "The floats that the codes X, as integers, stand for: X * range / largest_code; for "

@@ -285,7 +285,8 @@ std::vector<OpSchema> ProductOps() {
 
   DefineProductOfCodes(ops.Define("integer_mul(X, Y, Scales, Bias?, Operands*?) -> (Out)"))
       .Doc(
-          "mul of codes X and Y, each INT8 or UINT8: each exact sum, with that of Bias, INT32, as "
+          "mul of codes X and Y, each INT8, UINT8 or INT16: each exact sum, with that of Bias, "
+          "INT32, as "
           "FP32 times Scales, one or one for each column of Y, then the epilogue. A channel is a "
           "column.")
       .Attr("x_num_col_dims", Int(1))
@@ -302,7 +303,8 @@ std::vector<OpSchema> ProductOps() {
       .Infer(InferStored(InferRowWise, "Out"));
   DefineProductOfCodes(ops.Define("integer_matmul(X, Y, Scales, Bias?, Operands*?) -> (Out)"))
       .Doc(
-          "matmul_v2 of codes X and Y, each INT8 or UINT8: each exact sum, with that of Bias, "
+          "matmul_v2 of codes X and Y, each INT8, UINT8 or INT16: each exact sum, with that of "
+          "Bias, "
           "INT32, as FP32 times Scales, one or one for each column of Y, then the epilogue. A "
           "channel is a column.")
       .Attr("trans_x", Bool(false))

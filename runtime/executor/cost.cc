@@ -10,9 +10,14 @@ namespace fixpoint::executor {
 namespace {
 
 // The type of its first input: the packed weights come after it.
-bool ReadsCodes(const Plan& plan, const Step& step) {
-  if (step.reads.empty()) return false;
-  return IsCodeDtype(plan.buffers[step.reads.front().index].type.dtype);
+VarType::Type TypeRead(const Plan& plan, const Step& step) {
+  if (step.reads.empty()) return VarType::FP32;
+  return plan.buffers[step.reads.front().index].type.dtype;
+}
+
+double SpeedOf(const Cost& cost, const kernels::KernelSpeeds& speeds) {
+  if (!cost.reads_codes) return speeds.float_operations;
+  return cost.are_wide ? speeds.wide_operations : speeds.integer_operations;
 }
 
 }  // namespace
@@ -20,7 +25,8 @@ bool ReadsCodes(const Plan& plan, const Step& step) {
 Cost CostOf(const Plan& plan, const Step& step) {
   Cost cost;
   cost.operations = static_cast<double>(step.operations);
-  cost.reads_codes = ReadsCodes(plan, step);
+  cost.are_wide = IsWideCodeDtype(TypeRead(plan, step));
+  cost.reads_codes = cost.are_wide || IsCodeDtype(TypeRead(plan, step));
   for (const std::vector<Buffer>* buffers : {&step.reads, &step.writes}) {
     for (const Buffer& buffer : *buffers) {
       cost.bytes += static_cast<double>(plan.buffers[buffer.index].bytes());
@@ -44,8 +50,7 @@ double BytesMoved(const Plan& plan) {
 
 ExpectedTime Expect(const Cost& cost, const kernels::KernelSpeeds& speeds) {
   const bool is_cached = kernels::ThisMachine().IsInCache(cost.bytes);
-  const double operations =
-      cost.operations / (cost.reads_codes ? speeds.integer_operations : speeds.float_operations);
+  const double operations = cost.operations / SpeedOf(cost, speeds);
   const double memory = cost.bytes / (is_cached ? speeds.cached_bytes : speeds.bytes);
   ExpectedTime time;
   time.seconds = speeds.start + std::max(operations, memory);

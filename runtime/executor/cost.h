@@ -11,7 +11,8 @@ namespace fixpoint::executor {
 struct Cost {
   double operations = 0;     // multiplications and additions of products and convolutions
   double bytes = 0;          // the buffers that are read and written
-  bool reads_codes = false;  // it computes on integers of 8 bits
+  bool reads_codes = false;  // it computes on integers
+  bool are_wide = false;     // of more than 8 bits
 };
 
 // For a step that runs a block, as if that ran once.

@@ -18,6 +18,7 @@ struct Row {
   double bytes = 0;
   double operations = 0;
   bool reads_codes = false;
+  bool are_wide = false;
 };
 
 }  // namespace
@@ -35,6 +36,7 @@ std::string ProfileText(const Plan& plan, const StepTimes& times, const kernels:
     Row& row = rows[{step.name, step.implementation}];
     ++row.steps;
     row.reads_codes = cost.reads_codes;
+    row.are_wide = cost.are_wide;
     row.seconds += seconds;
     row.bytes += cost.bytes;
     row.operations += cost.operations;
@@ -53,7 +55,9 @@ std::string ProfileText(const Plan& plan, const StepTimes& times, const kernels:
       1e3 * total, 1e-9 * peaks.float_operations, 1e-9 * peaks.integer_operations,
       1e-9 * peaks.bytes);
   for (const auto& [key, row] : sorted) {
-    const double peak = row.reads_codes ? peaks.integer_operations : peaks.float_operations;
+    // A vector has as many sums of wide codes as of floats.
+    const double peak =
+        row.reads_codes && !row.are_wide ? peaks.integer_operations : peaks.float_operations;
     absl::StrAppendFormat(&text, "%5d %9.3f %5.1f%%", row.steps, 1e3 * row.seconds,
                           100 * row.seconds / total);
     text += row.operations > 0
@@ -66,8 +70,7 @@ std::string ProfileText(const Plan& plan, const StepTimes& times, const kernels:
   }
   absl::StrAppendFormat(&text, "%.1f%% in steps that are neither products nor bound by memory\n",
                         100 * neither / total);
-  absl::StrAppendFormat(&text, "%.1f%% in steps that read integers of 8 bits\n",
-                        100 * of_codes / total);
+  absl::StrAppendFormat(&text, "%.1f%% in steps that read integers\n", 100 * of_codes / total);
   return text;
 }
 

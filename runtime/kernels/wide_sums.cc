@@ -19,28 +19,91 @@
 namespace fixpoint::kernels {
 namespace {
 
-// sums[c] += sum over k of line[k] * weights[k, c]. A product of two codes fits in 32 bits.
-void AddProducts(const int16_t* line, const int16_t* weights, int64_t taps, int64_t columns,
-                 int64_t* sums) {
-  Vectorised([=] {
-    int64_t k = 0;
-    for (; k + 4 <= taps; k += 4) {
-      const int32_t x[4] = {line[k], line[k + 1], line[k + 2], line[k + 3]};
-      const int16_t* const w = weights + k * columns;
-      for (int64_t c = 0; c < columns; ++c) {
-        sums[c] += int64_t{x[0] * w[c]} + int64_t{x[1] * w[columns + c]} +
-                   int64_t{x[2] * w[2 * columns + c]} + int64_t{x[3] * w[3 * columns + c]};
+// Products are added in 32 bits for so many taps, and then in 64: none of them is above kLargest32.
+constexpr int64_t kTaps32 = 256;
+constexpr int64_t kLargest32 = INT32_MAX / kTaps32;
+
+// Lines and columns have zeros at their end, so that they are whole vectors.
+constexpr int64_t kTapsOfVector = 32;
+
+int64_t PaddedTaps(int64_t taps) {
+  return (taps + kTapsOfVector - 1) / kTapsOfVector * kTapsOfVector;
+}
+
+// Lines of inputs, one after the other, as numbers that are added with a unit.
+struct Part {
+  const int16_t* lines;
+  int64_t unit;
+};
+
+// sums[r * channels + c] += unit * (the sum over k of lines[r, k] * columns[c, k]).
+// REQUIRES: no product is above kLargest32.
+template <int kRows, int kColumns>
+void AddTile(const Part& part, const int16_t* columns, int64_t taps, int64_t* sums,
+             int64_t channels) {
+  for (int64_t begin = 0; begin < taps; begin += kTaps32) {
+    const int64_t size = std::min(kTaps32, taps - begin);
+    int32_t sums32[kRows][kColumns] = {};
+    const int16_t* const x = part.lines + begin;
+    const int16_t* const w = columns + begin;
+    for (int64_t k = 0; k < size; ++k) {
+#pragma GCC unroll 4
+      for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 2
+        for (int c = 0; c < kColumns; ++c) {
+          sums32[r][c] += int32_t{x[r * taps + k]} * int32_t{w[c * taps + k]};
+        }
       }
     }
-    for (; k < taps; ++k) {
-      const int32_t x = line[k];
-      const int16_t* const w = weights + k * columns;
-      for (int64_t c = 0; c < columns; ++c) sums[c] += int64_t{x * w[c]};
+    for (int r = 0; r < kRows; ++r) {
+      for (int c = 0; c < kColumns; ++c) sums[r * channels + c] += part.unit * sums32[r][c];
+    }
+  }
+}
+
+// The same for all columns of a matrix.
+template <int kRows>
+void AddMatrix(absl::Span<const Part> parts, const int16_t* columns, int64_t taps, int64_t count,
+               int64_t* sums, int64_t channels) {
+  int64_t c = 0;
+  for (; c + 2 <= count; c += 2) {
+    for (const Part& part : parts) {
+      AddTile<kRows, 2>(part, columns + c * taps, taps, sums + c, channels);
+    }
+  }
+  if (c == count) return;
+  for (const Part& part : parts) {
+    AddTile<kRows, 1>(part, columns + c * taps, taps, sums + c, channels);
+  }
+}
+
+// The largest magnitude of codes.
+int32_t LargestOf(const int16_t* codes, int64_t size) {
+  int32_t largest = 0;
+  Vectorised([=, &largest] {
+    int16_t low = 0;
+    int16_t high = 0;
+    for (int64_t i = 0; i < size; ++i) {
+      low = std::min(low, codes[i]);
+      high = std::max(high, codes[i]);
+    }
+    largest = std::max<int32_t>(-low, high);
+  });
+  return largest;
+}
+
+// x = low + 256 * high, both of which have magnitudes of at most 128.
+void Split(const int16_t* x, int64_t size, int16_t* low, int16_t* high) {
+  Vectorised([=] {
+    for (int64_t i = 0; i < size; ++i) {
+      const int32_t rest = ((x[i] + 128) & 255) - 128;
+      low[i] = static_cast<int16_t>(rest);
+      high[i] = static_cast<int16_t>((x[i] - rest) >> 8);
     }
   });
 }
 
-// Where the inputs of sums lie, and their weights, which are packed as matrices of [taps, columns]:
+// Where the inputs of sums lie, and their weights, which are packed as matrices of [columns, taps]:
 // one for each group of filters.
 class ConvolutionLines {
  public:
@@ -61,14 +124,17 @@ class ConvolutionLines {
     return (matrix * columns() + column) * taps() + tap % of_group * area + tap / of_group;
   }
 
-  const int16_t* Line(const int16_t* inputs, int64_t row, int64_t group, int16_t* memory) const {
+  // How many rows from `row` on have the same matrices.
+  int64_t rows_alike(int64_t row) const { return rows() - row; }
+
+  // Writes what the weights of a matrix are multiplied with for a row.
+  void Read(const int16_t* inputs, int64_t row, int64_t group, int16_t* to) const {
     const WindowAxis& vertical = shape_.window[0];
     const WindowAxis& horizontal = shape_.window[1];
     const int64_t x = row % shape_.out_width;
     const int64_t y = row / shape_.out_width % shape_.out_height;
     const int64_t image = row / shape_.out_width / shape_.out_height;
     const int64_t of_group = shape_.channels / shape_.groups;
-    int16_t* to = memory;
     for (int64_t i = 0; i < vertical.kernel; ++i) {
       const int64_t from_y = y * vertical.stride - vertical.pad_before + i * vertical.dilation;
       for (int64_t j = 0; j < horizontal.kernel; ++j, to += of_group) {
@@ -82,7 +148,6 @@ class ConvolutionLines {
         std::copy_n(inputs + pixel * shape_.channels + group * of_group, of_group, to);
       }
     }
-    return memory;
   }
 
  private:
@@ -108,11 +173,15 @@ class ProductLines {
     return matrix * shape_.inner * shape_.columns + in_matrix;
   }
 
-  const int16_t* Line(const int16_t* inputs, int64_t row, int64_t matrix, int16_t* memory) const {
-    if (!shape_.transpose_x) return inputs + row * shape_.inner;
+  int64_t rows_alike(int64_t row) const { return shape_.rows - row % shape_.rows; }
+
+  void Read(const int16_t* inputs, int64_t row, int64_t matrix, int16_t* to) const {
+    if (!shape_.transpose_x) {
+      std::copy_n(inputs + row * shape_.inner, shape_.inner, to);
+      return;
+    }
     const int16_t* const from = inputs + matrix * shape_.rows * shape_.inner + row % shape_.rows;
-    for (int64_t k = 0; k < shape_.inner; ++k) memory[k] = from[k * shape_.rows];
-    return memory;
+    for (int64_t k = 0; k < shape_.inner; ++k) to[k] = from[k * shape_.rows];
   }
 
  private:
@@ -126,6 +195,7 @@ class WideSumsOf final : public WideSums {
       : lines_(std::move(lines)),
         epilogue_(epilogue),
         output_(output),
+        taps_(PaddedTaps(lines_.taps())),
         threads_(static_cast<int>(std::clamp<int64_t>(
             lines_.rows() * lines_.taps() * lines_.channels() / kProductsOfThread, 1,
             GrantedThreads()))),
@@ -134,25 +204,31 @@ class WideSumsOf final : public WideSums {
             1, std::max<int64_t>(lines_.rows(), 1))),
         memory_(threads_) {
     for (Memory& memory : memory_) {
-      memory.line.resize(lines_.taps());
-      memory.sums.resize(lines_.channels());
+      memory.lines.resize(kRows * taps_);
+      memory.low.resize(kRows * taps_);
+      memory.high.resize(kRows * taps_);
+      memory.sums.resize(kRows * lines_.channels());
       memory.elements.resize(block_rows_ * lines_.channels());
     }
   }
 
+  // The largest magnitude of a code, and the codes: [matrix, column, tap].
   int64_t packed_bytes() const override {
-    return lines_.matrices() * lines_.taps() * lines_.columns() *
-           static_cast<int64_t>(sizeof(int16_t));
+    return kHeaderBytes +
+           lines_.matrices() * lines_.columns() * taps_ * static_cast<int64_t>(sizeof(int16_t));
   }
 
   void Pack(absl::Span<const int16_t> codes, absl::Span<uint8_t> packed) override {
     CHECK_EQ(static_cast<int64_t>(packed.size()), packed_bytes());
-    CHECK_EQ(codes.size() * sizeof(int16_t), packed.size());
-    auto* to = reinterpret_cast<int16_t*>(packed.data());
+    CHECK_EQ(static_cast<int64_t>(codes.size()),
+             lines_.matrices() * lines_.columns() * lines_.taps());
+    std::fill(packed.begin(), packed.end(), 0);
+    *reinterpret_cast<int32_t*>(packed.data()) = LargestOf(codes.data(), codes.size());
+    auto* to = reinterpret_cast<int16_t*>(packed.data() + kHeaderBytes);
     for (int64_t matrix = 0; matrix < lines_.matrices(); ++matrix) {
-      for (int64_t tap = 0; tap < lines_.taps(); ++tap) {
-        for (int64_t c = 0; c < lines_.columns(); ++c) {
-          *to++ = codes[lines_.weight_at(matrix, tap, c)];
+      for (int64_t c = 0; c < lines_.columns(); ++c, to += taps_) {
+        for (int64_t tap = 0; tap < lines_.taps(); ++tap) {
+          to[tap] = codes[lines_.weight_at(matrix, tap, c)];
         }
       }
     }
@@ -176,12 +252,20 @@ class WideSumsOf final : public WideSums {
 
  private:
   // So many products take a thread longer than it takes to start.
-  static constexpr int64_t kProductsOfThread = 1 << 16;
+  static constexpr int64_t kProductsOfThread = 1 << 18;
+
+  // Rows that are added up together, so that each column is loaded once for all of them.
+  static constexpr int64_t kRows = 4;
+
+  // So that codes begin where a cache line does.
+  static constexpr int64_t kHeaderBytes = 64;
 
   // What a thread works in.
   struct Memory {
-    std::vector<int16_t> line;
-    std::vector<int64_t> sums;    // of a row
+    std::vector<int16_t> lines;  // of kRows rows
+    std::vector<int16_t> low;    // the same, split
+    std::vector<int16_t> high;
+    std::vector<int64_t> sums;    // of kRows rows
     std::vector<float> elements;  // of a block
   };
 
@@ -189,14 +273,20 @@ class WideSumsOf final : public WideSums {
                 Output out) const {
     const int64_t channels = lines_.channels();
     const auto elements = absl::MakeSpan(memory.elements).first(rows * channels);
-    for (int64_t i = 0; i < rows; ++i) {
-      AddUpRow(operands, first + i, memory);
+    for (int64_t i = 0; i < rows;) {
+      const int64_t count = std::min({kRows, rows - i, lines_.rows_alike(first + i)});
+      AddUpRows(operands, first + i, count, memory);
       const int64_t* const sums = memory.sums.data();
       const float* const scales = operands.scales.data();
       float* const to = &elements[i * channels];
       Vectorised([=] {
-        for (int64_t c = 0; c < channels; ++c) to[c] = static_cast<float>(sums[c]) * scales[c];
+        for (int64_t r = 0; r < count; ++r) {
+          for (int64_t c = 0; c < channels; ++c) {
+            to[r * channels + c] = static_cast<float>(sums[r * channels + c]) * scales[c];
+          }
+        }
       });
+      i += count;
     }
     absl::InlinedVector<absl::Span<const float>, 8> of_block(operands.epilogue.begin(),
                                                              operands.epilogue.end());
@@ -208,23 +298,48 @@ class WideSumsOf final : public WideSums {
     Store(epilogue_, of_block, elements, out.Part(first * channels, elements.size()));
   }
 
-  void AddUpRow(const WideOperands& operands, int64_t row, Memory& memory) const {
+  void AddUpRows(const WideOperands& operands, int64_t row, int64_t count, Memory& memory) const {
     std::fill(memory.sums.begin(), memory.sums.end(), 0);
-    const auto* const weights = reinterpret_cast<const int16_t*>(operands.weights.data());
-    const int64_t size = lines_.taps() * lines_.columns();
+    const int32_t largest_weight = *reinterpret_cast<const int32_t*>(operands.weights.data());
+    const auto* const weights =
+        reinterpret_cast<const int16_t*>(operands.weights.data() + kHeaderBytes);
     const int64_t first = lines_.first_matrix(row);
     for (int64_t i = 0; i < lines_.matrices_of_row(); ++i) {
-      const int64_t matrix = first + i;
-      const int16_t* const line =
-          lines_.Line(operands.inputs.data(), row, matrix, memory.line.data());
-      AddProducts(line, weights + matrix * size, lines_.taps(), lines_.columns(),
+      for (int64_t r = 0; r < count; ++r) {
+        lines_.Read(operands.inputs.data(), row + r, first + i, &memory.lines[r * taps_]);
+      }
+      const int64_t size = count * taps_;
+      absl::InlinedVector<Part, 2> parts;
+      if (int64_t{LargestOf(memory.lines.data(), size)} * largest_weight <= kLargest32) {
+        parts = {{memory.lines.data(), 1}};
+      } else {
+        Split(memory.lines.data(), size, memory.low.data(), memory.high.data());
+        parts = {{memory.low.data(), 1}, {memory.high.data(), 256}};
+      }
+      AddMatrices(parts, weights + (first + i) * lines_.columns() * taps_, count,
                   memory.sums.data() + i * lines_.columns());
     }
+  }
+
+  void AddMatrices(absl::Span<const Part> parts, const int16_t* columns, int64_t rows,
+                   int64_t* sums) const {
+    const int64_t taps = taps_;
+    const int64_t count = lines_.columns();
+    const int64_t channels = lines_.channels();
+    Vectorised([=] {
+      if (rows == kRows) return AddMatrix<kRows>(parts, columns, taps, count, sums, channels);
+      for (int64_t r = 0; r < rows; ++r) {
+        absl::InlinedVector<Part, 2> of_row(parts.begin(), parts.end());
+        for (Part& part : of_row) part.lines += r * taps;
+        AddMatrix<1>(of_row, columns, taps, count, sums + r * channels, channels);
+      }
+    });
   }
 
   const Lines lines_;
   const Epilogue epilogue_;
   const OutputType output_;
+  const int64_t taps_;  // of a line, with the zeros at its end
   const int threads_;
   const int64_t block_rows_;
   std::vector<Memory> memory_;

@@ -159,6 +159,16 @@ constexpr InferCase kLowered[] = {
     {R"(var x f32[-1,12]
         integer_quantize(X=x) -> (Out=q) {multiplier=63.5, smallest_code=-128, out_dtype=21, out_range=2.0, out_largest_code=127, out_zero_point=128})",
      "error: out_zero_point is 128; want -128 to 127"},
+    {R"(var x f32[-1,12]
+        integer_quantize(X=x) -> (Out=q) {multiplier=1000.0, smallest_code=-32768, out_dtype=1, out_range=2.0, out_largest_code=32767})",
+     "Out=INT16[-1, 12]"},
+    {R"(var x f32[-1,12]
+        integer_quantize(X=x) -> (Out=q) {multiplier=1000.0, smallest_code=-32768, out_dtype=5, out_range=2.0, out_largest_code=32767})",
+     "error: out_dtype is 5; want INT8, INT16 or UINT8"},
+    {R"(var x f32[-1,12]
+        integer_quantize(X=x) -> (Out=q) {multiplier=1000.0, smallest_code=-32768, out_dtype=77, out_range=2.0, out_largest_code=32767})",
+     "error: out_dtype is 77, which is no data type of a tensor; want a VarType.Type such as 5 "
+     "(FP32)"},
     {R"(var q u8[-1,3,8,8]
         var r i8[-1,3,4,4]
         integer_average_pool2d(X=q, Scales=s, Operands=r) -> (Out=y) {ksize=[2, 2], strides=[2, 2], epilogue=["add_int8"], epilogue_a=[0.5], epilogue_b=[128.0]})",

@@ -238,16 +238,27 @@ assign(X=labels) -> (Out=c)
 }
 
 TEST_F(Infer, AMachineWithoutVnniIsToldOfBeforehand) {
-  folder_.Write("codes.txt", kCodes);
+  const auto squares = [](int bits) {
+    return absl::StrCat("var x f32[-1,2]\nvar q f32[-1,2]\nvar s f32[1]\nvar y f32[-1,-1]\n",
+                        "fake_quantize_dequantize_abs_max(X=x) -> (Out=q, OutScale=s) {bit_length=",
+                        bits, "}\nmatmul(X=q, Y=q) -> (Out=y) {transpose_Y=true}\n");
+  };
+  folder_.Write("bytes.txt", squares(8));
+  folder_.Write("wide.txt", squares(16));
+  folder_.Write("no_product.txt", kCodes);
   setenv("ONEDNN_MAX_CPU_ISA", "AVX2", /*overwrite=*/1);
-  const std::vector<std::string> arrays = {"--feeds=x=x.npy", "--fetches=y=y.npy"};
-  const BinaryRun of_codes = Run({"codes.txt", arrays[0], arrays[1]}, "onednn");
-  const BinaryRun of_floats = Run({"net.txt", "--params=params", arrays[0], arrays[1]}, "onednn");
+  const auto told = [&](const std::string& program) {
+    const BinaryRun run = Run({program, "--feeds=x=x.npy", "--fetches=y=y.npy"}, "onednn");
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    return run.err;
+  };
+  EXPECT_EQ(
+      told("bytes.txt"),
+      "note: bytes.txt: this machine has no VNNI, so that integers of 8 bits are multiplied "
+      "as floats: the results are the same, and take longer than those of the float program\n");
+  EXPECT_EQ(told("wide.txt"), "");
+  EXPECT_EQ(told("no_product.txt"), "");
   unsetenv("ONEDNN_MAX_CPU_ISA");
-  EXPECT_EQ(of_codes.err,
-            "note: codes.txt: this machine has no VNNI, so that codes are multiplied as floats: "
-            "the results are the same, and take longer than those of the float program\n");
-  EXPECT_EQ(of_floats.err, "");
 }
 
 TEST_F(Infer, WhatIsWrongIsToldByExitCode) {

@@ -20,6 +20,14 @@ absl::StatusOr<CodeType> CodeTypeOf(const OpPlanner& op, absl::string_view slot)
       absl::StrCat(slot, " is ", TypeName(dtype), "; want codes, i8 or u8"));
 }
 
+absl::StatusOr<bool> IsWide(const OpPlanner& op, absl::string_view slot) {
+  const VarType::Type dtype = op.InputType(slot).dtype;
+  if (IsWideCodeDtype(dtype)) return true;
+  if (IsCodeDtype(dtype)) return false;
+  return absl::UnimplementedError(
+      absl::StrCat(slot, " is ", TypeName(dtype), "; want codes, i8, u8 or i16"));
+}
+
 absl::StatusOr<int32_t> ZeroPointOf(const OpPlanner& op, absl::string_view attribute,
                                     VarType::Type dtype) {
   const int64_t zero_point = op.attributes().Int(attribute);

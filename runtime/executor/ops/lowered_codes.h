@@ -15,8 +15,10 @@
 
 namespace fixpoint::executor {
 
-// Error (kUnimplemented): the input is not codes.
+// Error (kUnimplemented): the input is not codes of a byte.
 absl::StatusOr<kernels::CodeType> CodeTypeOf(const OpPlanner& op, absl::string_view slot);
+// Whether the input is wide codes (ops/code_dtype.h). Error (kUnimplemented): it is not codes.
+absl::StatusOr<bool> IsWide(const OpPlanner& op, absl::string_view slot);
 
 // The code of 0 that an attribute declares. Error (kInvalidArgument): it is not a code.
 absl::StatusOr<int32_t> ZeroPointOf(const OpPlanner& op, absl::string_view attribute,

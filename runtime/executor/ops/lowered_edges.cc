@@ -21,9 +21,6 @@ using kernels::OutputType;
 
 absl::Status PlanQuantize(OpPlanner& op) {
   ASSIGN_OR_RETURN(const TensorType type, op.OutputType("Out"));
-  if (type.dtype == VarType::FP32) {
-    return absl::InvalidArgumentError("out_dtype is FP32; want INT8, UINT8 or INT16");
-  }
   ASSIGN_OR_RETURN(const int32_t zero_point, ZeroPointOf(op, "out_zero_point", type.dtype));
   const kernels::CodeConversion conversion = {
       op.Number("multiplier"), static_cast<float>(op.attributes().Int("smallest_code")),
@@ -84,7 +81,8 @@ absl::Status PlanDequantizeWide(OpPlanner& op) {
 // program.
 absl::Status PlanDequantize(OpPlanner& op) {
   ASSIGN_OR_RETURN(const TensorType type, op.OutputType("Out"));
-  if (IsWideCodeDtype(op.InputType("X").dtype)) return PlanDequantizeWide(op);
+  ASSIGN_OR_RETURN(const bool is_wide, IsWide(op, "X"));
+  if (is_wide) return PlanDequantizeWide(op);
   Codes codes;
   ASSIGN_OR_RETURN(codes.type, CodeTypeOf(op, "X"));
   ASSIGN_OR_RETURN(codes.largest_code, LargestCodeOf(op));

@@ -10,7 +10,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/bias_codes.h"
-#include "ops/code_dtype.h"
 #include "ops/epilogue.h"
 #include "ops/op_traits.h"
 #include "proto/base/status_macros.h"
@@ -194,16 +193,17 @@ absl::Status AddSums(OpPlanner& op, const Sums& sums, const Plan& plan) {
   return absl::OkStatus();
 }
 
-// Whether an operand is wide codes: sums then have 64 bits.
-bool AreWide(const OpPlanner& op, const Sums& sums) {
-  return IsWideCodeDtype(op.InputType(sums.input_slot).dtype) ||
-         IsWideCodeDtype(op.InputType(sums.weight_slot).dtype);
+// Whether an operand is wide codes: sums then have 64 bits. Error (kUnimplemented): one is no
+// codes.
+absl::StatusOr<bool> AreWide(const OpPlanner& op, const Sums& sums) {
+  ASSIGN_OR_RETURN(const bool is_wide_input, IsWide(op, sums.input_slot));
+  ASSIGN_OR_RETURN(const bool is_wide_weight, IsWide(op, sums.weight_slot));
+  return is_wide_input || is_wide_weight;
 }
 
-// The codes in a slot as INT16. Error (kUnimplemented): they are no codes.
+// The codes in a slot as INT16.
 absl::StatusOr<Buffer> ReadWidened(OpPlanner& op, absl::string_view slot, Layout layout) {
   const VarType::Type dtype = op.InputType(slot).dtype;
-  if (!IsWideCodeDtype(dtype)) RETURN_IF_ERROR(CodeTypeOf(op, slot).status());
   ASSIGN_OR_RETURN(const Buffer codes, op.Read(slot, dtype, layout));
   return Widened(op, codes, dtype);
 }
@@ -254,7 +254,8 @@ absl::Status PlanConvolution(OpPlanner& op) {
                      "Output",      LayoutOfImages(op),
                      shape.filters, 2 * shape.output_size() * shape.taps(),
                      shape.taps()};
-  if (AreWide(op, sums)) return AddWideSums(op, sums, shape);
+  ASSIGN_OR_RETURN(const bool are_wide, AreWide(op, sums));
+  if (are_wide) return AddWideSums(op, sums, shape);
   return AddSums(
       op, sums, [&](const kernels::SumCoding& coding, const Epilogue& epilogue, OutputType output) {
         return kernels::PlanIntegerConvolution(shape, coding, epilogue, output);
@@ -289,7 +290,8 @@ absl::Status PlanProduct(OpPlanner& op, const absl::StatusOr<PlannedProduct>& pr
   const Sums sums = {
       "X",        "Y", "Out", Layout::kRowMajor, shape.columns, 2 * shape.out_size() * shape.inner,
       shape.inner};
-  if (AreWide(op, sums)) return AddWideSums(op, sums, shape);
+  ASSIGN_OR_RETURN(const bool are_wide, AreWide(op, sums));
+  if (are_wide) return AddWideSums(op, sums, shape);
   return AddSums(
       op, sums, [&](const kernels::SumCoding& coding, const Epilogue& epilogue, OutputType output) {
         return kernels::PlanIntegerProduct(shape, coding, epilogue, output);

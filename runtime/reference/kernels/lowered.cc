@@ -64,9 +64,15 @@ float Operated(const EpilogueStage& stage, float x, float operand) {
   return x;
 }
 
+absl::Status NoCodes(absl::string_view slot, absl::string_view want) {
+  return absl::UnimplementedError(absl::StrCat(slot, " is no codes; want ", want));
+}
+
 // Error: the input is no codes, wide ones included.
 absl::Status CheckAnyCodes(const OpRun& op, absl::string_view slot) {
-  return IsWideCodeDtype(op.Input(slot).dtype) ? absl::OkStatus() : CheckCodes(op, slot);
+  const VarType::Type dtype = op.Input(slot).dtype;
+  if (IsCodeDtype(dtype) || IsWideCodeDtype(dtype)) return absl::OkStatus();
+  return NoCodes(slot, "i8, u8 or i16");
 }
 
 // An integer has no -0.
@@ -163,7 +169,7 @@ absl::StatusOr<float> ZeroPointOf(const OpRun& op, absl::string_view attribute,
 absl::Status CheckCodes(const OpRun& op, absl::string_view slot) {
   const VarType::Type dtype = op.Input(slot).dtype;
   if (IsCodeDtype(dtype)) return absl::OkStatus();
-  return absl::UnimplementedError(absl::StrCat(slot, " is no codes; want i8 or u8"));
+  return NoCodes(slot, "i8 or u8");
 }
 
 absl::Status CheckSums(const OpRun& op, absl::string_view input, absl::string_view weights,

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <string>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "proto/program/program.h"
 #include "runtime/executor/executor.h"
@@ -49,6 +51,28 @@ TEST_F(CostOfSteps, AreOperationsOfProductsAndBytesOfBuffers) {
   EXPECT_FALSE(softmax.reads_codes);
 }
 
+TEST(CostOfProducts, IsOfTheIntegersThatAreRead) {
+  const auto cost_of = [](int bits) {
+    const std::string text = absl::StrCat(
+        "fake_quantize_dequantize_abs_max(X=x) -> (Out=q, OutScale=s) {bit_length=", bits,
+        "}\nmatmul(X=q, Y=q) -> (Out=y) {transpose_Y=true}\n");
+    const Program program = ParsedProgram("program version=2006002\nblock 0 {\n" + text + "}");
+    Scope scope = *ParseParameters("x f32[2,3] 1 2 3 4 5 6\n", "scope");
+    const std::unique_ptr<Executor> executor = *Executor::Create(program, &scope);
+    const Plan& plan = **executor->PlanOf({}, {"y"});
+    for (const Step& step : plan.steps) {
+      if (step.operations > 0) return CostOf(plan, step);
+    }
+    return Cost();
+  };
+  for (const int bits : {8, 9, 16}) {
+    const Cost cost = cost_of(bits);
+    EXPECT_EQ(cost.operations, 2 * (2 * 3 * 2)) << bits;
+    EXPECT_TRUE(cost.reads_codes) << bits;
+    EXPECT_EQ(cost.are_wide, bits > 8) << bits;
+  }
+}
+
 TEST_F(CostOfSteps, AddUpToThatOfARun) {
   double bytes = 0;
   for (const Step& step : plan_.steps) bytes += CostOf(plan_, step).bytes;
@@ -60,6 +84,7 @@ TEST(Expectation, IsTheStartAndWhatTakesLonger) {
   kernels::KernelSpeeds speeds;
   speeds.float_operations = 1e9;
   speeds.integer_operations = 4e9;
+  speeds.wide_operations = 2e9;
   speeds.bytes = 1e9;
   speeds.cached_bytes = 1e10;
   speeds.start = 1e-6;
@@ -70,6 +95,9 @@ TEST(Expectation, IsTheStartAndWhatTakesLonger) {
   } kCases[] = {
       {{/*operations=*/1e6, /*bytes=*/1e3, /*reads_codes=*/false}, 1.001e-3, Bound::kOperations},
       {{/*operations=*/1e6, /*bytes=*/1e3, /*reads_codes=*/true}, 0.251e-3, Bound::kOperations},
+      {{/*operations=*/1e6, /*bytes=*/1e3, /*reads_codes=*/true, /*are_wide=*/true},
+       0.501e-3,
+       Bound::kOperations},
       {{/*operations=*/1e3, /*bytes=*/1e5, /*reads_codes=*/false}, 1.1e-5, Bound::kCache},
       {{/*operations=*/1e3, /*bytes=*/1e7, /*reads_codes=*/false}, 1.0001e-2, Bound::kMemory},
       {{/*operations=*/10, /*bytes=*/10, /*reads_codes=*/false}, 1.01e-6, Bound::kStart},

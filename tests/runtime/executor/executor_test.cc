@@ -166,7 +166,7 @@ TEST_F(QuantizedConvolution, ProfilesItsSteps) {
   const std::string profile = (*executor)->ProfileText();
   EXPECT_NE(profile.find("conv2d on integers <"), std::string::npos) << profile;
   EXPECT_NE(profile.find("neither products nor bound by memory"), std::string::npos) << profile;
-  EXPECT_NE(profile.find("in steps that read integers of 8 bits"), std::string::npos) << profile;
+  EXPECT_NE(profile.find("in steps that read integers"), std::string::npos) << profile;
   EXPECT_EQ(Make()->ProfileText(), "");
 }
 

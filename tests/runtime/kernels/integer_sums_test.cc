@@ -334,12 +334,13 @@ TEST(IntegerSums, RefuseWhat32BitsDoNotHold) {
   EXPECT_FALSE(plan(65794, int8.WithWeightZeroPoints()).ok());
 }
 
-// Wide codes that look random, or all the farthest from 0.
-std::vector<int16_t> WideCodes(int64_t count, Codes codes, uint32_t state) {
+// Wide codes from -farthest to farthest - 1 that look random, or all -farthest.
+std::vector<int16_t> WideCodes(int64_t count, Codes codes, int32_t farthest, uint32_t state) {
   std::vector<int16_t> drawn(count);
   for (int16_t& code : drawn) {
     state = state * 1664525u + 1013904223u;
-    code = codes == Codes::kLargest ? int16_t{-32768} : static_cast<int16_t>(state >> 16);
+    const auto place = static_cast<int32_t>(state >> 8) % (2 * farthest);
+    code = static_cast<int16_t>(codes == Codes::kLargest ? -farthest : place - farthest);
   }
   return drawn;
 }
@@ -420,10 +421,10 @@ absl::Status Completed(ConvolutionShape* shape) { return CompleteShape(shape); }
 absl::Status Completed(ProductShape* shape) { return CheckShape(*shape); }
 
 template <typename Shape>
-void ExpectWideSums(Shape shape, Codes codes) {
+void ExpectWideSums(Shape shape, Codes codes, int32_t farthest) {
   ASSERT_TRUE(Completed(&shape).ok());
-  const std::vector<int16_t> inputs = WideCodes(InputSizeOf(shape), codes, 1);
-  const std::vector<int16_t> weights = WideCodes(WeightSizeOf(shape), codes, 2);
+  const std::vector<int16_t> inputs = WideCodes(InputSizeOf(shape), codes, farthest, 1);
+  const std::vector<int16_t> weights = WideCodes(WeightSizeOf(shape), codes, farthest, 2);
   const std::vector<float> scales = ScalesOf(ChannelsOf(shape));
   std::vector<int64_t> sums(OutSizeOf(shape));
   ForEachWideTerm(shape, [&](int64_t out, int64_t i, int64_t w) {
@@ -445,11 +446,14 @@ void ExpectWideSums(Shape shape, Codes codes) {
   }
 }
 
+// 256 products of two codes that are 2896 from 0 just fit in 32 bits.
 TEST(WideSumsTest, AreThoseOf64Bits) {
   for (const WideCase& c : WideCases()) {
     SCOPED_TRACE(c.name);
-    for (const Codes codes : {Codes::kMixed, Codes::kLargest}) {
-      std::visit([codes](const auto& shape) { ExpectWideSums(shape, codes); }, c.shape);
+    for (const int32_t farthest : {256, 2896, 2897, 32768}) {
+      for (const Codes codes : {Codes::kMixed, Codes::kLargest}) {
+        std::visit([&](const auto& shape) { ExpectWideSums(shape, codes, farthest); }, c.shape);
+      }
     }
   }
 }

@@ -1,6 +1,7 @@
 #include "transpiler/exchange/learned_ranges.h"
 
-#include <cmath>
+#include <glog/logging.h>
+
 #include <optional>
 #include <utility>
 #include <variant>
@@ -10,12 +11,15 @@
 #include "absl/types/span.h"
 #include "ops/code_ops.h"
 #include "ops/era.h"
+#include "ops/never_negative.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/program.h"
 #include "runtime/tensor.h"
 #include "transpiler/exchange/op_thresholds.h"
+#include "transpiler/freeze/folded_formulas.h"
 #include "transpiler/freeze/site_codes.h"
 #include "transpiler/freeze/weight_codes.h"
+#include "transpiler/pipeline/edited_parameters.h"
 #include "transpiler/plan/parameters.h"
 #include "transpiler/sites/quantization_sites.h"
 #include "transpiler/sites/stored_scale.h"
@@ -42,15 +46,42 @@ absl::StatusOr<std::vector<float>> NumbersOf(const Argument& argument, const Sco
                                           "\"; want those that the program was saved with"));
 }
 
+// A program with its quantization sites, and the values of its parameters.
+struct SitesOfProgram {
+  Program program;
+  EditedParameters parameters;
+  std::vector<QuantizationSite> sites;
+};
+
+// A copy in which the results of formulas are parameters. Its sites are those of the program, in
+// the same order.
+absl::StatusOr<SitesOfProgram> WithFoldedFormulas(const Program& program, const Scope& parameters,
+                                                  const QuantizerTable& quantizers) {
+  SitesOfProgram folded{program.Clone(), EditedParameters(&parameters), {}};
+  std::vector<std::string> notes;
+  RETURN_IF_ERROR(FoldFormulaOps("inspect_ranges", &folded.program, &folded.parameters, &notes));
+  ASSIGN_OR_RETURN(folded.sites, FindQuantizationSites(folded.program, quantizers));
+  return folded;
+}
+
 class RangeFinder {
  public:
   RangeFinder(const Program& program, const Scope& parameters, const QuantizerTable& quantizers)
-      : program_(program), parameters_(parameters), quantizers_(quantizers), era_(EraOf(program)) {}
+      : program_(program),
+        parameters_(parameters),
+        quantizers_(quantizers),
+        era_(EraOf(program)),
+        never_negative_(era_) {}
 
   absl::StatusOr<std::vector<LearnedRange>> Find() {
     ASSIGN_OR_RETURN(const std::vector<QuantizationSite> sites,
                      FindQuantizationSites(program_, quantizers_));
-    for (const QuantizationSite& site : sites) RETURN_IF_ERROR(AddSite(site));
+    ASSIGN_OR_RETURN(const SitesOfProgram folded,
+                     WithFoldedFormulas(program_, parameters_, quantizers_));
+    CHECK_EQ(folded.sites.size(), sites.size());
+    for (size_t i = 0; i < sites.size(); ++i) {
+      RETURN_IF_ERROR(AddSite(sites[i], folded.sites[i], folded.parameters));
+    }
     for (const Op& op : program_.ops()) RETURN_IF_ERROR(AddStoredCodes(op));
     for (const LearnedRange& range : ranges_) listed_.insert(range.value);
     for (const Op& op : program_.ops()) RETURN_IF_ERROR(AddObserved(op));
@@ -62,18 +93,52 @@ class RangeFinder {
   }
 
  private:
-  absl::Status AddSite(const QuantizationSite& site) {
+  // The value before the ops of a formula: the one of their inputs that is no parameter or, of a
+  // weight, the one of its dimensions that the program declares as a parameter.
+  const Value* BeforeFormula(const Value& quantized) {
+    std::vector<const Value*> open = {&quantized};
+    absl::flat_hash_set<const Value*> seen = {&quantized};
+    const Value* weight = nullptr;
+    while (!open.empty()) {
+      const Value& value = *open.back();
+      open.pop_back();
+      const bool is_weight = weights_.IsWeight(value);
+      const bool is_written = value.origin() == Value::Origin::kWrite;
+      if (!is_weight && is_written && IsOfFormula(*value.op())) {
+        for (const Argument* input : value.op()->inputs()) {
+          if (input->value() != nullptr && seen.insert(input->value()).second) {
+            open.push_back(input->value());
+          }
+        }
+      } else if (!is_weight) {
+        return &value;
+      } else if (weight == nullptr || IsDeclaredParameter(value)) {
+        weight = &value;
+      }
+    }
+    return weight == nullptr ? &quantized : weight;
+  }
+
+  static bool IsDeclaredParameter(const Value& value) {
+    const VarDesc* const desc = value.variable().desc();
+    return desc != nullptr && desc->is_parameter();
+  }
+
+  // `folded`: the same site where formulas are folded.
+  absl::Status AddSite(const QuantizationSite& site, const QuantizationSite& folded,
+                       const EditedParameters& parameters) {
     LearnedRange range;
-    range.value = site.input->value();
+    range.value = BeforeFormula(*site.input->value());
     range.op = site.quantize;
     range.is_weight = weights_.IsWeight(*range.value);
+    range.is_never_negative = never_negative_.Holds(*site.input->value());
     range.quantizer = site.quantizer_name;
     range.codes = site.codes;
     range.is_affine = site.is_affine;
     range.axis = site.axis;
     if (!site.is_dynamic || range.is_weight) {
       ASSIGN_OR_RETURN(const WeightCodesOptions options,
-                       CodesOptionsOf(site, parameters_, quantizers_, era_));
+                       CodesOptionsOf(folded, parameters, quantizers_, era_));
       if (options.affine) {
         range.scales = {options.affine->step};
         range.zero_points = {options.affine->zero_point};
@@ -180,6 +245,7 @@ class RangeFinder {
   const QuantizerTable& quantizers_;
   const Era era_;
   absl::flat_hash_set<const Value*> listed_;
+  NeverNegative never_negative_;
   Parameters weights_;
   std::vector<LearnedRange> ranges_;
 };

@@ -18,7 +18,8 @@
 namespace fixpoint {
 
 struct LearnedRange {
-  // What is quantized or, for a weight that a frozen program holds as codes, those codes.
+  // What is quantized, before what a formula does with it, or, for a weight that a frozen program
+  // holds as codes, those codes.
   const Value* value = nullptr;
   const Op* op = nullptr;  // that quantizes it, takes the codes back, observes it or has its range
   bool is_weight = false;
@@ -27,6 +28,8 @@ struct LearnedRange {
   std::string quantizer;  // "" for the ops of portable programs, which belong to none
   CodeRange codes;
   bool is_affine = false;
+  // The value has no negative elements: of symmetric codes, it has those from 0 on.
+  bool is_never_negative = false;
   int axis = -1;  // the channel axis, or -1: one scale for the tensor
   // One, or one for each channel: the floats that the largest code stands for or, with zero points,
   // the steps between two codes. None for an activation whose range is found anew at every run.
@@ -44,9 +47,9 @@ struct LearnedRange {
 // Every quantized value of a program in test mode (MakeTestProgram), in program order, and then the
 // other values that it observes, or whose ranges frozen ops have as attributes; biases in int32,
 // whose steps follow from those of their products, are none. The range of a weight that a
-// dynamic quantizer finds is found from the parameters, as freezing finds it. Errors: those of
-// FindQuantizationSites, FindStoredScales, ReadRange, MakeSiteCodes and ThresholdsOf;
-// kFailedPrecondition: there is none.
+// dynamic quantizer finds, and one that a formula computes, are found from the parameters, as
+// freezing finds them. Errors: those of FindQuantizationSites, FindStoredScales, ReadRange,
+// MakeSiteCodes and ThresholdsOf; kFailedPrecondition: there is none.
 absl::StatusOr<std::vector<LearnedRange>> FindLearnedRanges(const Program& program,
                                                             const Scope& parameters,
                                                             const QuantizerTable& quantizers);

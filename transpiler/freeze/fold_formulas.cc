@@ -12,12 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "ops/op_schema.h"
-#include "proto/base/status_macros.h"
 #include "proto/program/program.h"
+#include "transpiler/freeze/folded_formulas.h"
 #include "transpiler/freeze/freeze_context.h"
-#include "transpiler/pipeline/marks.h"
-#include "transpiler/prepare/constant_folder.h"
 
 namespace fixpoint {
 namespace {
@@ -34,18 +31,7 @@ class FoldFormulas final : public StagePass<FreezeContext> {
   }
 
   absl::Status RunIn(Program& program, FreezeContext& context) const override {
-    ConstantFolder folder(&program, &context.parameters, &context.notes, name());
-    for (const Op& op : program.block(0).ops()) {
-      if (op.FindAttr(kInsertedByAttr) == nullptr || QuantOpOf(op) != QuantOp::kNone) continue;
-      RETURN_IF_ERROR(folder.Fold(op));
-    }
-    return absl::OkStatus();
-  }
-
- private:
-  static QuantOp QuantOpOf(const Op& op) {
-    const OpSchema* const schema = FindOpSchema(op.type());
-    return schema == nullptr ? QuantOp::kNone : schema->quant_op();
+    return FoldFormulaOps(name(), &program, &context.parameters, &context.notes);
   }
 };
 

@@ -1,0 +1,76 @@
+#include "transpiler/exchange/learned_ranges.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "absl/strings/str_replace.h"
+#include "ops/quantizer_table.h"
+#include "tests/testing/parameter_text.h"
+#include "tests/testing/parsed_program.h"
+
+namespace fixpoint {
+namespace {
+
+using ::testing::ElementsAre;
+
+// A weight whose values and range a formula computes, and an activation whose range is computed
+// from a trained exponent.
+constexpr char kFormulas[] = R"(block 0 {
+  var x f32[-1,2]
+  var w f32[2,2] persistable is_parameter
+  var w.size f32[2,2]
+  var w.range f32[1]
+  var w.value f32[2,2]
+  var w.again f32[2,2]
+  var h f32[-1,2]
+  var h.exponent f32[1] persistable
+  var h.range f32[1]
+  var h.again f32[-1,2]
+  var y f32[-1,2]
+  abs(X=w) -> (Out=w.size) {fixpoint.inserted_by="insert_quantizers"}
+  reduce_max(X=w.size) -> (Out=w.range) {reduce_all=true, fixpoint.inserted_by="insert_quantizers"}
+  tanh(X=w) -> (Out=w.value) {fixpoint.inserted_by="insert_quantizers"}
+  fake_quantize_dequantize_at_range(X=w.value, InScale=w.range) -> (Out=w.again) {bit_length=4, fixpoint.inserted_by="insert_quantizers", fixpoint.quantizer="mine"}
+  relu(X=x) -> (Out=h)
+  exp(X=h.exponent) -> (Out=h.range) {fixpoint.inserted_by="insert_quantizers"}
+  fake_quantize_dequantize_at_range(X=h, InScale=h.range) -> (Out=h.again) {bit_length=5, round_type=0, fixpoint.inserted_by="insert_quantizers"}
+  mul(X=h.again, Y=w.again) -> (Out=y)
+}
+)";
+
+TEST(LearnedRanges, ThoseOfFormulasAreComputedAsFreezingDoes) {
+  const Program program = ParsedProgram(kFormulas);
+  const auto scope = ParseParameters("w f32[2,2] 1 -4 2 0\nh.exponent f32[1] 0\n", "parameters");
+  ASSERT_TRUE(scope.ok()) << scope.status();
+  const auto ranges = FindLearnedRanges(program, *scope, QuantizerTable());
+  ASSERT_TRUE(ranges.ok()) << ranges.status();
+  ASSERT_EQ(ranges->size(), 2);
+  const LearnedRange& weight = (*ranges)[0];
+  EXPECT_EQ(weight.variable(), "w");
+  EXPECT_TRUE(weight.is_weight);
+  EXPECT_EQ(weight.quantizer, "mine");
+  EXPECT_THAT(weight.scales, ElementsAre(4));
+  EXPECT_EQ(weight.Min(0), -4);
+  const LearnedRange& activation = (*ranges)[1];
+  EXPECT_EQ(activation.variable(), "h");
+  EXPECT_FALSE(activation.is_weight);
+  EXPECT_THAT(activation.scales, ElementsAre(1));
+  EXPECT_TRUE(activation.is_never_negative);
+  EXPECT_EQ(activation.codes.largest, 15);
+}
+
+TEST(LearnedRanges, OneThatARunComputesIsNone) {
+  const Program program =
+      ParsedProgram(absl::StrReplaceAll(kFormulas, {{"exp(X=h.exponent)", "reduce_max(X=h)"}}));
+  const auto scope = ParseParameters("w f32[2,2] 1 -4 2 0\n", "parameters");
+  ASSERT_TRUE(scope.ok()) << scope.status();
+  const absl::Status status = FindLearnedRanges(program, *scope, QuantizerTable()).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()),
+              testing::HasSubstr("the scale \"h.range\" is computed when the program runs"));
+}
+
+}  // namespace
+}  // namespace fixpoint

@@ -166,8 +166,14 @@ std::string FileOf(const std::string& family) {
   return file;
 }
 
+std::string Signature(const OpSchema& schema) {
+  return Code(
+      absl::StrCat(schema.type(), SlotsText(schema.inputs()), " -> ", SlotsText(schema.outputs())));
+}
+
 std::string OpsPage() {
   std::string tables;
+  std::string of_gradients = TableHead({"op", "gradient of"});
   int forward = 0;
   int gradients = 0;
   for (const Family& family : Families()) {
@@ -177,13 +183,12 @@ std::string OpsPage() {
     for (const OpSchema& schema : family.ops) {
       if (!schema.gradient_of().empty()) {
         ++gradients;
+        of_gradients += Row({Signature(schema), Code(schema.gradient_of())});
         continue;
       }
       ++forward;
-      tables +=
-          Row({Code(absl::StrCat(schema.type(), SlotsText(schema.inputs()), " -> ",
-                                 SlotsText(schema.outputs()))),
-               schema.doc(), AttrsText(schema.attrs()), GradientText(schema), TraitsText(schema)});
+      tables += Row({Signature(schema), schema.doc(), AttrsText(schema.attrs()),
+                     GradientText(schema), TraitsText(schema)});
     }
   }
   return Page(
@@ -196,7 +201,10 @@ std::string OpsPage() {
           "`@2` only since. An attribute without a default has to be there. Traits: what a slot "
           "can be quantized as (an addend stays float unless a rule asks); whose range can be "
           "observed; whether the output holds the input's values and no others.\n",
-          tables));
+          tables,
+          "\n## Gradient ops\n\nThey have the attributes of the op whose gradient they "
+          "compute.\n\n",
+          of_gradients));
 }
 
 std::string PassesOf(absl::string_view pipelines, const PassTable& passes) {

@@ -30,6 +30,8 @@ struct LearnedRange {
   // The value has no negative elements: of symmetric codes, it has those from 0 on.
   bool is_never_negative = false;
   bool is_affine = false;
+  // The value has no negative elements: of symmetric codes, it has those from 0 on.
+  bool is_never_negative = false;
   int axis = -1;  // the channel axis, or -1: one scale for the tensor
   // One, or one for each channel: the floats that the largest code stands for or, with zero points,
   // the steps between two codes. None for an activation whose range is found anew at every run.

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ops/dims.h"
 #include "ops/op_schema.h"
 #include "ops/op_traits.h"
 #include "ops/quantizers/power_of_two_steps.h"
@@ -41,6 +42,13 @@ std::string ByRule(const SlotPlan& slot) {
 std::string PlaceOf(const SlotPlan& slot) {
   return absl::StrCat(Describe(slot.argument->op()), ": ", slot.argument->slot_name(), " is ",
                       slot.argument->name(), ByRule(slot));
+}
+
+// Whether all extents are known, and an int64 holds how many elements that makes: a range of a
+// channel is found from them, and groups of inputs are shares of them.
+bool IsCountable(const VarType::TensorDesc& tensor) {
+  const absl::StatusOr<int64_t> count = ElementCount(tensor.dims());
+  return count.ok() && *count != kUnknownDim;
 }
 
 // The target's form, which is for quantizers that have it; another has one form alone, or is
@@ -118,7 +126,7 @@ std::optional<Reason> SlotSpecs::Complete(const OpSchema& schema, SlotPlan& slot
       absl::StrAppend(&detail, ", axis ", spec.axis());
       return Reason::kAxisUnknown;
     }
-    if (*channels <= 0) return Reason::kUnknownShape;
+    if (*channels <= 0 || !IsCountable(tensor)) return Reason::kUnknownShape;
     if (quantizer != nullptr && !CheckAxis(target_, slot.role, *quantizer, spec).ok()) {
       absl::StrAppend(&detail, ", axis ", spec.axis());
       return Reason::kAxisUnknown;

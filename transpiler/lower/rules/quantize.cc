@@ -105,7 +105,7 @@ absl::StatusOr<bool> IsOpen(const Argument& input, const Op* requantize, Lowerin
       if (requantize == nullptr) continue;
       ASSIGN_OR_RETURN(const auto factors,
                        FindRequantizationFactors(*product, *requantize, lowering));
-      if (!factors) return false;
+      if (factors.empty()) return false;
       continue;
     }
     if (requantize == nullptr && lowering.FindOpenTable(next) != nullptr) continue;
@@ -161,8 +161,8 @@ absl::Status StoreAsCodes(const Argument& input, const Quantization& quantizatio
         continue;
       }
       ASSIGN_OR_RETURN(auto factors, FindRequantizationFactors(*product, *requantize, lowering));
-      RETURN_IF_ERROR(lowering.StoreRequantized(*product, stored->codes, *std::move(factors),
-                                                stages, quantization.type));
+      RETURN_IF_ERROR(lowering.StoreRequantized(*product, stored->codes, std::move(factors), stages,
+                                                quantization.type));
     } else {
       RETURN_IF_ERROR(StoreInTable(*lowering.FindOpenTable(*stored->input), stored->codes,
                                    quantization, lowering));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 
 #include "ops/codes/declared_dims.h"
 #include "ops/epilogue_attributes.h"
@@ -23,11 +24,11 @@ bool AddsUpOnly(const Op& product) {
 
 }  // namespace
 
-absl::StatusOr<std::optional<std::vector<float>>> FindRequantizationFactors(const Op& product,
-                                                                            const Op& requantize,
-                                                                            Lowering& lowering) {
+absl::StatusOr<std::vector<float>> FindRequantizationFactors(const Op& product,
+                                                             const Op& requantize,
+                                                             Lowering& lowering) {
   const std::optional<RequantizationOp> read = ReadRequantization(requantize, lowering.era());
-  if (!read || !AddsUpOnly(product)) return std::nullopt;
+  if (!read || !AddsUpOnly(product)) return std::vector<float>();
   ASSIGN_OR_RETURN(const auto scales, lowering.FindNumbers(product.Input("Scales")));
   ASSIGN_OR_RETURN(const auto of_input, lowering.FindNumbers(read->input_range));
   ASSIGN_OR_RETURN(const auto of_weights, lowering.FindNumbers(read->weight_ranges));
@@ -36,13 +37,13 @@ absl::StatusOr<std::optional<std::vector<float>>> FindRequantizationFactors(cons
   const int axis = TraitsOf(product).ChannelAxis(static_cast<int>(dims.size()));
   if (of_input.size() != 1 || of_output.size() != 1 || of_weights.empty() || scales.empty() ||
       dims.empty() || axis != read->channel_axis || dims[axis] <= 0) {
-    return std::nullopt;
+    return std::vector<float>();
   }
   std::vector<float> factors;
   for (int64_t c = 0; c < dims[axis]; ++c) {
     const float step = read->StepOfSums(of_input[0], of_weights[c % of_weights.size()]);
     // Of sums by such a step the op makes none.
-    if (!(step > 0) || step != scales[c % scales.size()]) return std::nullopt;
+    if (!(step > 0) || step != scales[c % scales.size()]) return std::vector<float>();
     factors.push_back(read->Factor(step, of_output[0]));
   }
   return factors;

@@ -145,9 +145,9 @@ void CheckAccumulator(const Target& target, const Complain& complain) {
                           kMostAccumulatorBits));
     return;
   }
-  if (target.bias() == Target::INT32 && bits < 32) {
-    complain(absl::StrCat("bias is INT32, and accumulator_bits ", bits,
-                          "; want 32 or more, or a FLOAT bias"));
+  if (target.bias() != Target::FLOAT && bits < 32) {
+    complain(absl::StrCat("bias is ", Target::BiasType_Name(target.bias()),
+                          ", and accumulator_bits ", bits, "; want 32 or more, or a FLOAT bias"));
   }
   const int of_activation = target.activations().bits();
   const int of_weight = target.weights().bits();
@@ -171,7 +171,9 @@ void CheckRequantization(const Target& target, const Complain& complain) {
   if (roundings.size() != 1 || roundings[0] != QuantSpec::HALF_TO_EVEN) {
     want("HALF_TO_EVEN alone among the roundings of activations");
   }
-  if (target.bias() != Target::INT32) want("an INT32 bias, which is added before the shift");
+  if (target.bias() == Target::FLOAT) {
+    want("an INT32 or INT16 bias, which is added before the shift");
+  }
 }
 
 std::vector<std::string> Complaints(const Target& target, const QuantizerTable& quantizers) {
@@ -198,8 +200,9 @@ std::vector<std::string> Complaints(const Target& target, const QuantizerTable& 
     if (!spec->has_form()) complain(place, ".form is missing");
     check_spec(*spec, place);
   }
-  if (target.bias() == Target::INT32 && target.activation_abilities().reference_ops_only()) {
-    complain("bias is INT32, for which the reference has no op; want no reference_ops_only");
+  if (target.bias() != Target::FLOAT && target.activation_abilities().reference_ops_only()) {
+    complain("bias is ", Target::BiasType_Name(target.bias()),
+             ", for which the reference has no op; want no reference_ops_only");
   }
   CheckComposites(target, complain);
   CheckAccumulator(target, complain);

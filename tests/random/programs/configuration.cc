@@ -79,7 +79,7 @@ RandomConfiguration DrawOfOneDnn(CaseMaker& c, bool is_trained) {
   drawn.target.mutable_weight_abilities()->clear_roundings();
   drawn.target.mutable_activation_abilities()->clear_roundings();
   drawn.target.mutable_ops(0)->add_types("depthwise_conv2d_transpose");
-  if (c.OneIn(2)) drawn.target.set_bias(Target::INT32);
+  if (c.OneIn(2)) drawn.target.set_bias(c.OneIn(3) ? Target::INT16 : Target::INT32);
   DrawActivations(c, is_trained, drawn.config.mutable_activations());
   DrawWeights(c, is_trained, drawn.config.mutable_weights());
   if (c.OneIn(3)) {

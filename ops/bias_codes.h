@@ -30,9 +30,15 @@ inline bool FillBiasCodes(absl::Span<const float> bias, absl::Span<const float> 
   return true;
 }
 
-// Where a program declares an integer bias: codes from -kLargestBiasCode to kLargestBiasCode, which
-// FP32 holds, added to smaller sums.
+// Where a program declares an integer bias, its codes have 16 or 32 bits. Those of 32 bits are from
+// -kLargestBiasCode to kLargestBiasCode, which FP32 holds, and are added to smaller sums.
 constexpr int32_t kLargestBiasCode = int32_t{1} << 30;
+
+constexpr bool AreBiasBits(int64_t bits) { return bits == 16 || bits == 32; }
+
+// REQUIRES for all of these: AreBiasBits(bits).
+constexpr int32_t SmallestBiasCode(int bits) { return bits == 16 ? INT16_MIN : -kLargestBiasCode; }
+constexpr int32_t LargestBiasCode(int bits) { return bits == 16 ? INT16_MAX : kLargestBiasCode; }
 
 // The step of such a bias, which is that of the sums: (input range / largest code) * (weight range
 // / largest code), each operation rounded. A weight's range of 0 counts as 1, which freezing stores
@@ -43,17 +49,21 @@ inline float BiasStep(float input_range, int32_t input_largest_code, float weigh
          StepOf(weight_range == 0 ? 1 : weight_range, weight_largest_code);
 }
 
-// The code of a bias: round_half_to_even(bias / step), clamped to the smallest and the largest; 0
-// for a NaN, and if the step is 0 or NaN.
-inline int32_t BiasCode(float bias, float step) {
+// round_half_to_even(bias / step); 0 for a NaN, and if the step is 0 or NaN.
+inline float UnclampedBiasCode(float bias, float step) {
   if (step == 0) return 0;
   const float code = RoundHalfToEven(bias / step);
-  if (std::isnan(code)) return 0;
-  constexpr auto kLargest = static_cast<float>(kLargestBiasCode);
-  return static_cast<int32_t>(std::min(std::max(code, -kLargest), kLargest));
+  return std::isnan(code) ? 0 : code;
 }
 
-// Whether BiasCode can give this code.
+// The code of a bias: that, clamped to the smallest and the largest.
+inline int32_t BiasCode(float bias, float step, int bits) {
+  const auto smallest = static_cast<float>(SmallestBiasCode(bits));
+  const auto largest = static_cast<float>(LargestBiasCode(bits));
+  return static_cast<int32_t>(std::min(std::max(UnclampedBiasCode(bias, step), smallest), largest));
+}
+
+// Whether BiasCode can give this code, of 32 bits.
 inline bool IsBiasCode(int32_t code) {
   return code >= -kLargestBiasCode && code <= kLargestBiasCode &&
          static_cast<int32_t>(static_cast<float>(code)) == code;

@@ -175,6 +175,10 @@ std::optional<BiasCodeOp> ReadBiasCodeOp(const Op& op, Era era) {
   }
   read.input_largest_code = static_cast<int32_t>(attributes->Int("input_largest_code"));
   read.weight_largest_code = static_cast<int32_t>(attributes->Int("weight_largest_code"));
+  if (op.type() == kQuantizeBias) {
+    read.bits = static_cast<int>(attributes->Int("bit_length"));
+    if (!AreBiasBits(read.bits)) return std::nullopt;
+  }
   return read;
 }
 

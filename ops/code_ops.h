@@ -79,7 +79,8 @@ std::optional<CodeOp> ReadCodeOp(const Op& op, Era era, int least_bits = kLeastB
 // and of its codes in a portable program. They read X, InputScale and WeightScale, write Out, and
 // have the INTs input_largest_code and weight_largest_code: how many codes a scale stands for,
 // which is 1 where it is the step between two codes (codes_of_scale). A step is never 0, as a range
-// may be (affine_codes.h).
+// may be (affine_codes.h). How many bits codes have is an attribute of the op that makes them, and
+// afterwards their type.
 inline constexpr char kQuantizeBias[] = "fake_quantize_dequantize_bias";
 inline constexpr char kDequantizeBias[] = "fake_dequantize_bias";
 
@@ -90,6 +91,7 @@ struct BiasCodeOp {
   const Argument* weight_ranges = nullptr;  // of its weight: one, or one for each channel
   int32_t input_largest_code = 0;
   int32_t weight_largest_code = 0;
+  int bits = 0;  // AreBiasBits; 0 of kDequantizeBias
 
   // The step of a channel's sums.
   float Step(float of_input, float of_weight) const {

@@ -273,7 +273,8 @@ std::vector<OpSchema> ConvolutionOps() {
       .IsOfSamples()
       .Doc(
           "conv2d of codes Input [N,C,H,W] and Filter [O,C/groups,h,w], each INT8, UINT8 or INT16: "
-          "each exact sum, with that of Bias [O], INT32, as FP32 times Scales [O], then the "
+          "each exact sum, with that of Bias [O], INT16 or INT32, as FP32 times Scales [O], then "
+          "the "
           "epilogue. A channel is one of axis 1.")
       .Infer(InferStored(InferConv2d, "Output"));
   OpSchemaBuilder& transposed =
@@ -283,7 +284,8 @@ std::vector<OpSchema> ConvolutionOps() {
       .Product(ProductOfForm(ProductTrait::Form::kTransposedConvolution, "Bias"))
       .Doc(
           "conv2d_transpose of codes Input [N,C,H,W] and Filter [C,O/groups,h,w], each INT8 or "
-          "UINT8: each exact sum, with that of Bias [O], INT32, as FP32 times Scales [O], then the "
+          "UINT8: each exact sum, with that of Bias [O], INT16 or INT32, as FP32 times Scales [O], "
+          "then the "
           "epilogue. A channel is one of axis 1.")
       .Infer(InferStored(InferConv2dTranspose, "Output"));
   return ops.Build();

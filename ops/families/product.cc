@@ -286,6 +286,7 @@ std::vector<OpSchema> ProductOps() {
   DefineProductOfCodes(ops.Define("integer_mul(X, Y, Scales, Bias?, Operands*?) -> (Out)"))
       .Doc(
           "mul of codes X and Y, each INT8, UINT8 or INT16: each exact sum, with that of Bias, "
+          "INT16 or "
           "INT32, as "
           "FP32 times Scales, one or one for each column of Y, then the epilogue. A channel is a "
           "column.")
@@ -297,7 +298,8 @@ std::vector<OpSchema> ProductOps() {
       ops.Define("integer_row_wise_fc(X, Y, Scales, Offsets, Bias?, Operands*?) -> (Out)"))
       .Doc(
           "integer_mul of weights Y [K,N] whose columns have an offset each: the sum over X * (Y - "
-          "Offsets), plus Bias, both INT32, is exact, and as FP32 times Scales; then the epilogue.")
+          "Offsets), of INT32, plus Bias, INT16 or INT32, is exact, and as FP32 times Scales; then "
+          "the epilogue.")
       .Attr("x_num_col_dims", Int(1))
       .Product(RowWiseProduct())
       .Infer(InferStored(InferRowWise, "Out"));
@@ -305,7 +307,8 @@ std::vector<OpSchema> ProductOps() {
       .Doc(
           "matmul_v2 of codes X and Y, each INT8, UINT8 or INT16: each exact sum, with that of "
           "Bias, "
-          "INT32, as FP32 times Scales, one or one for each column of Y, then the epilogue. A "
+          "INT16 or INT32, as FP32 times Scales, one or one for each column of Y, then the "
+          "epilogue. A "
           "channel is a column.")
       .Attr("trans_x", Bool(false))
       .Attr("trans_y", Bool(false))

@@ -33,12 +33,19 @@ absl::Status InferBias(InferContext& op) {
   return absl::OkStatus();
 }
 
+absl::Status InferQuantizedBias(InferContext& op) {
+  const int64_t bits = op.Int("bit_length");
+  if (bits != 16 && bits != 32) {
+    return absl::InvalidArgumentError(absl::StrCat("bit_length is ", bits, "; want 16 or 32"));
+  }
+  return InferBias(op);
+}
+
 OpSchemaBuilder& Define(OpList& ops, QuantOp quant_op, absl::string_view type) {
   return ops.Define(absl::StrCat(type, "(X, InputScale, WeightScale) -> (Out)"))
       .Quantizes(quant_op)
       .Attr("input_largest_code", Required(INT))
-      .Attr("weight_largest_code", Required(INT))
-      .Infer(InferBias);
+      .Attr("weight_largest_code", Required(INT));
 }
 
 }  // namespace
@@ -49,11 +56,17 @@ void DefineBiasQuantizers(OpList& ops) {
           "Out = round(X / step) * step, ties to even, with the step of sums of products of codes: "
           "(InputScale / input_largest_code) * (WeightScale / weight_largest_code), of one weight "
           "range or one for each channel of X [C]; a scale that is a step has the largest code 1. "
-          "A sum with Out is that of the integers.")
+          "round(X / step) is clamped to bit_length bits, 16 or 32 (to 2^30). A sum with Out is "
+          "that of the integers.")
+      .Attr("bit_length", Int(32))
+      .Infer(InferQuantizedBias)
       .Gradient("stright_throuth_estimator_grad(Out@GRAD) -> (X@GRAD)", Eras::kPaddle2)
       .GradientBy(ClearGradientAttrs);
   Define(ops, QuantOp::kDequantize, "fake_dequantize_bias")
-      .Doc("Out = X * step, of the codes X [C], INT32, that fake_quantize_dequantize_bias makes.");
+      .Doc(
+          "Out = X * step, of the codes X [C], INT16 or INT32, that fake_quantize_dequantize_bias "
+          "makes.")
+      .Infer(InferBias);
 }
 
 }  // namespace fixpoint

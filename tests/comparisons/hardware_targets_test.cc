@@ -39,8 +39,10 @@ namespace {
 
 using ::testing::Each;
 using ::testing::Ge;
+using ::testing::Gt;
 using ::testing::IsEmpty;
 using ::testing::Le;
+using ::testing::Lt;
 using ::testing::Not;
 using ::testing::ResultOf;
 
@@ -93,12 +95,12 @@ std::vector<float> ParametersIn(const Program& program, const Scope& scope,
   return numbers;
 }
 
-// The codes of weights, of the type T that holds them.
+// The codes of parameters, of the type T that holds them.
 template <typename T>
-std::vector<int> CodesOfWeights(const FrozenModel& portable, VarType::Type dtype) {
+std::vector<int> CodesIn(const Program& program, const Scope& scope, VarType::Type dtype) {
   std::vector<int> codes;
-  for (const Variable* variable : portable.program.block(0).variables()) {
-    const Scope::Value* const value = portable.scope.FindOrNull(variable->name());
+  for (const Variable* variable : program.block(0).variables()) {
+    const Scope::Value* const value = scope.FindOrNull(variable->name());
     const Tensor* const tensor = value != nullptr ? std::get_if<Tensor>(value) : nullptr;
     if (tensor == nullptr || tensor->dtype() != dtype) continue;
     const absl::Span<const T> held = tensor->data<T>();
@@ -140,6 +142,9 @@ INSTANTIATE_TEST_SUITE_P(
                          "weights { bits: 4 }"},
                     Case{"Dsp", "dsp_int16", "lenet5", ""}, Case{"Cpu", "cpu_int8", "lenet5", ""},
                     Case{"Npu", "npu_int4", "lenet5", ""},
+                    // Codes that are joined have one step.
+                    Case{"DspOfJoinedCodes", "dsp_int16", "up_down", ""},
+                    Case{"NpuOfJoinedCodes", "npu_int4", "up_down", ""},
                     // Codes of more bits than those of the spec, and a bias in their steps.
                     Case{"NpuOfGroups", "npu_int4", "lenet5",
                          "weights { quantizer: 'channel_wise_grouped' form: FUSED }"},
@@ -311,16 +316,44 @@ TEST(McuTarget, GivesTheCodesThatIntegersGive) {
 TEST(NpuTarget, StoresWeightsOf4Bits) {
   const auto forms = FormsOn("npu_int4", "lenet5", "");
   ASSERT_TRUE(forms.ok()) << forms.status();
-  const std::vector<int> codes = CodesOfWeights<int8_t>((*forms)->portable, VarType::INT8);
+  const std::vector<int> codes =
+      CodesIn<int8_t>((*forms)->portable.program, (*forms)->portable.scope, VarType::INT8);
   EXPECT_THAT(codes, Not(IsEmpty()));
   EXPECT_THAT(codes, Each(testing::AllOf(Ge(-8), Le(7))));
+}
+
+// Biases that 16 bits do not hold are clamped, as training saw them.
+TEST(NpuTarget, ClampsBiasesTo16Bits) {
+  Network network = BuildNetwork("lenet5", kBatch);
+  auto trained = TrainQuantized(&network, "", *OptionsFor("npu_int4"));
+  ASSERT_TRUE(trained.ok()) << trained.status();
+  for (const Variable* variable : network.main.block(0).variables()) {
+    Scope::Value* const value = trained->FindOrNull(variable->name());
+    Tensor* const tensor = value != nullptr ? std::get_if<Tensor>(value) : nullptr;
+    const bool is_bias =
+        tensor != nullptr && variable->desc()->is_parameter() && tensor->dims().size() == 1;
+    if (!is_bias) continue;
+    for (float& x : tensor->mutable_data<float>()) x *= 1e4f;
+  }
+  const auto forms = MakeForms(network.main, *std::move(trained), network.image, {network.scores});
+  ASSERT_TRUE(forms.ok()) << forms.status();
+  const std::vector<int> codes =
+      CodesIn<int16_t>((*forms)->lowered.program, (*forms)->lowered.scope, VarType::INT16);
+  EXPECT_EQ(codes.size(), 6 + 16 + 120 + 84 + 10);
+  EXPECT_THAT(codes, testing::Contains(INT16_MIN));
+  EXPECT_THAT(codes, testing::Contains(INT16_MAX));
+  EXPECT_THAT(codes, testing::Contains(testing::AllOf(Gt(INT16_MIN), Lt(INT16_MAX))));
+  const auto compared = CompareForms(**forms, RandomImages(network.image_dims, /*seed=*/100));
+  ASSERT_TRUE(compared.ok()) << compared.status();
+  EXPECT_THAT(compared->differences, IsEmpty());
 }
 
 // Codes of 16 bits are multiplied as integers, and stay codes of 16 bits in the lowered program.
 TEST(DspTarget, MultipliesCodesOf16Bits) {
   const auto forms = FormsOn("dsp_int16", "lenet5", "");
   ASSERT_TRUE(forms.ok()) << forms.status();
-  const std::vector<int> codes = CodesOfWeights<int16_t>((*forms)->portable, VarType::INT16);
+  const std::vector<int> codes =
+      CodesIn<int16_t>((*forms)->portable.program, (*forms)->portable.scope, VarType::INT16);
   EXPECT_EQ(*std::max_element(codes.begin(), codes.end()), 32767);
   EXPECT_THAT(NotOnIntegers((*forms)->lowered, {"conv2d", "mul"}), IsEmpty());
   int quantized = 0;

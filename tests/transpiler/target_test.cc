@@ -112,6 +112,9 @@ constexpr BadTarget kBadTargets[] = {
     {"NarrowAccumulatorWithAnIntegerBias", "name: \"t\"",
      "name: \"t\" accumulator_bits: 24 bias: INT32",
      "t.textproto: bias is INT32, and accumulator_bits 24; want 32 or more, or a FLOAT bias"},
+    {"NarrowAccumulatorWithABiasOf16Bits", "name: \"t\"",
+     "name: \"t\" accumulator_bits: 24 bias: INT16",
+     "t.textproto: bias is INT16, and accumulator_bits 24; want 32 or more, or a FLOAT bias"},
     {"StepsThatTheReferenceDoesNotMake", "name: \"t\"",
      "name: \"t\" weight_abilities { power_of_two_steps: true reference_ops_only: true }",
      "t.textproto: weights: all steps are powers of two, which the reference's ops do not make; "
@@ -129,7 +132,8 @@ constexpr BadTarget kBadTargets[] = {
     {"ShiftsBeforeAFloatBias", "name: \"t\"",
      "name: \"t\" requantization: SHIFT weight_abilities { power_of_two_steps: true } "
      "activation_abilities { power_of_two_steps: true roundings: HALF_TO_EVEN }",
-     "t.textproto: requantization is SHIFT; want an INT32 bias, which is added before the shift"},
+     "t.textproto: requantization is SHIFT; want an INT32 or INT16 bias, which is added before the "
+     "shift"},
     {"MultipliersOfAnotherRequantization", "name: \"t\"", "name: \"t\" requantization_roundings: 2",
      "t.textproto: requantization_multiplier_bits and requantization_roundings are of "
      "MULTIPLIER_AND_SHIFT; want that requantization, or none of them"},

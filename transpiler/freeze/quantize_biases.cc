@@ -6,6 +6,8 @@
 //
 //   fake_dequantize_bias(InputScale=s, WeightScale=w.int8.scale, X=b.int32) -> (Out=d)
 //     {input_largest_code=255, weight_largest_code=127}
+//
+// The parameter is b.int16 where the op says bit_length=16.
 
 #include <algorithm>
 #include <cmath>
@@ -48,9 +50,9 @@ class BiasQuantizer {
     }
     if (clipped_ > 0) {
       context_.notes.push_back(
-          absl::StrCat("elements of biases that are more steps of their sums than ",
-                       kLargestBiasCode, ", so that they are clipped, as in training: ", clipped_,
-                       ", the first is in ", first_clipped_));
+          absl::StrCat("elements of biases that are more steps of their sums than their integers "
+                       "hold, so that they are clipped, as in training: ",
+                       clipped_, " of ", quantized_, ", the first is in ", first_clipped_));
     }
     return absl::OkStatus();
   }
@@ -83,15 +85,13 @@ class BiasQuantizer {
     std::vector<int32_t> codes;
     for (size_t c = 0; c < bias.size(); ++c) {
       const float step = read->Step(input_range[0], ranges[c % ranges.size()]);
-      codes.push_back(BiasCode(bias[c], step));
-      if (step == 0 || std::fabs(bias[c] / step) <= kLargestBiasCode) continue;
-      if (clipped_++ == 0) first_clipped_ = x;
+      codes.push_back(BiasCode(bias[c], step, read->bits));
+      const bool is_clipped = UnclampedBiasCode(bias[c], step) != static_cast<float>(codes.back());
+      if (is_clipped && clipped_++ == 0) first_clipped_ = x;
     }
-    ASSIGN_OR_RETURN(
-        const std::string parameter,
-        parameters_.Add(absl::StrCat(x, ".int32"),
-                        Tensor::FromValues<int32_t>({static_cast<int64_t>(codes.size())},
-                                                    absl::MakeConstSpan(codes))));
+    quantized_ += bias.size();
+    ASSIGN_OR_RETURN(const std::string parameter,
+                     read->bits == 16 ? AddCodes<int16_t>(x, codes) : AddCodes<int32_t>(x, codes));
     OpBuilder dequantize(kDequantizeBias);
     dequantize.Input("InputScale", read->input_range->name())
         .Input("WeightScale", read->weight_ranges->name())
@@ -102,6 +102,15 @@ class BiasQuantizer {
     rewriter_.InsertBefore(op, InPlaceOf(op, pass_, dequantize.Build()));
     rewriter_.Remove(op);
     return absl::OkStatus();
+  }
+
+  // Adds codes as integers T, and returns the name.
+  template <typename T>
+  absl::StatusOr<std::string> AddCodes(const std::string& bias, const std::vector<int32_t>& codes) {
+    const std::vector<T> values(codes.begin(), codes.end());
+    return parameters_.Add(
+        absl::StrCat(bias, ".int", 8 * sizeof(T)),
+        Tensor::FromValues<T>({static_cast<int64_t>(values.size())}, absl::MakeConstSpan(values)));
   }
 
   // The values of a parameter: FP32, finite.
@@ -154,7 +163,8 @@ class BiasQuantizer {
   const absl::string_view pass_;
   Rewriter rewriter_;
   ParameterWriter parameters_;
-  int clipped_ = 0;
+  size_t quantized_ = 0;
+  size_t clipped_ = 0;
   std::string first_clipped_;
 };
 

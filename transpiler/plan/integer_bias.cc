@@ -55,9 +55,21 @@ OperandOrReason OperandOf(const Argument& operand, const SiteFacts& facts,
 
 }  // namespace
 
-QuantSpec IntegerBiasSpec() {
+std::optional<int> BiasBitsOf(const Target& target) {
+  switch (target.bias()) {
+    case Target::FLOAT:
+      return std::nullopt;
+    case Target::INT32:
+      return 32;
+    case Target::INT16:
+      return 16;
+  }
+  return std::nullopt;
+}
+
+QuantSpec IntegerBiasSpec(int bits) {
   QuantSpec spec;
-  spec.set_bits(32);
+  spec.set_bits(bits);
   return spec;
 }
 

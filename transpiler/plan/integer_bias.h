@@ -1,4 +1,4 @@
-// A bias that a target adds as an int32 to the sums of products of codes, in their steps.
+// A bias that a target adds as an integer to the sums of products of codes, in their steps.
 
 #ifndef FIXPOINT_TRANSPILER_PLAN_INTEGER_BIAS_H_
 #define FIXPOINT_TRANSPILER_PLAN_INTEGER_BIAS_H_
@@ -12,6 +12,7 @@
 #include "ops/op_types.h"
 #include "ops/quantizer_table.h"
 #include "proto/config/quant_spec.pb.h"
+#include "proto/config/target.pb.h"
 #include "proto/program/program_fwd.h"
 #include "transpiler/plan/eligibility.h"
 #include "transpiler/plan/plan.h"
@@ -19,8 +20,11 @@
 
 namespace fixpoint {
 
+// The bits of the codes that a target adds to sums for a bias (ops/bias_codes.h); nothing if it
+// adds floats.
+std::optional<int> BiasBitsOf(const Target& target);
 // The spec of a bias; everything else in a spec of weights and activations is that of the product.
-QuantSpec IntegerBiasSpec();
+QuantSpec IntegerBiasSpec(int bits);
 
 // The bias that an op adds: a parameter of one dimension; null if it adds none.
 const Argument* FindBias(const Op& op, Eligibility* eligibility);
@@ -49,7 +53,7 @@ class IntegerBias {
       : facts_(plan, era, types), quantizers_(quantizers) {}
 
   // Why the bias of an op, or any other input that is to be one, stays float; nothing if it is
-  // added as an int32.
+  // added as an integer.
   std::optional<std::string> WhyFloat(const Argument& bias) const;
 
  private:

@@ -42,7 +42,7 @@ absl::flat_hash_set<std::string> LinkedTypes(const Program& program, const Quant
   for (const Target::QuantizedOp& op : target.ops()) {
     types.insert(op.types().begin(), op.types().end());
   }
-  if (target.bias() == Target::INT32) {
+  if (BiasBitsOf(target)) {
     for (std::string& type : TypesWith([](const OpTraits& op) { return op.sum.has_value(); })) {
       types.insert(std::move(type));
     }
@@ -120,7 +120,7 @@ class Planner {
                    const Rules::OpMatches& matches);
   // Adds a site for each bias that is added to sums of codes, and reports why others are not.
   // REQUIRES: all other sites are there.
-  void PlanBiases();
+  void PlanBiases(int bits);
   // Whether the program or a rule keeps the bias of an op float, whatever the target does; the
   // decision then says so.
   bool SkipsBias(const Argument& bias, bool is_own, Decision& decision);
@@ -191,7 +191,7 @@ absl::StatusOr<Plan> Planner::Make() {
   for (const auto& [op, matches] : quantized_outputs) {
     PlanOutputs(*op, *types_.SchemaOf(*op), *target_outputs_.at(op->type()), matches);
   }
-  if (target_.bias() == Target::INT32) PlanBiases();
+  if (const std::optional<int> bits = BiasBitsOf(target_)) PlanBiases(*bits);
   std::vector<absl::Status> complaints = specs_.complaints();
   complaints.insert(complaints.end(), refusals_.begin(), refusals_.end());
   plan_.schedule = config_.schedule();
@@ -376,7 +376,8 @@ void Planner::ShareSpec(std::vector<SlotPlan>& slots) {
   for (const SlotPlan& slot : slots) specs_.CheckShared(slots[0], slot);
 }
 
-void Planner::PlanBiases() {
+void Planner::PlanBiases(int bits) {
+  const QuantSpec spec = IntegerBiasSpec(bits);
   const IntegerBias biases(plan_, EraOf(program_), quantizers_, &types_);
   std::vector<std::pair<Decision*, const Argument*>> added;
   for (Decision& decision : plan_.decisions) {
@@ -391,7 +392,7 @@ void Planner::PlanBiases() {
       continue;
     }
     std::optional<std::string> why = biases.WhyFloat(*bias);
-    if (!why) why = WhyKeptByCheck(op, {{bias, SlotRole::BIAS, IntegerBiasSpec(), ""}});
+    if (!why) why = WhyKeptByCheck(op, {{bias, SlotRole::BIAS, spec, ""}});
     if (!why && links_.UncertainGradientOf(op) != nullptr) {
       why = absl::StrCat("a gradient op repeats the inputs of ", Describe(op),
                          ", and is not its own alone");
@@ -410,9 +411,9 @@ void Planner::PlanBiases() {
     Site site;
     site.value = bias->value();
     site.role = SlotRole::BIAS;
-    site.spec = IntegerBiasSpec();
+    site.spec = spec;
     sites_.AddReader(sites_.Add(std::move(site)), *bias);
-    decision->detail = absl::StrCat(std::string(bias->slot_name()), " as a bias in int32");
+    decision->detail = absl::StrCat(std::string(bias->slot_name()), " as a bias in int", bits);
     if (decision->quantized) continue;
     decision->quantized = true;
     decision->reason = Reason::kByTarget;

@@ -143,9 +143,9 @@ void CheckAccumulator(const Target& target, const QuantizerTable& quantizers,
                           kMostAccumulatorBits));
     return;
   }
-  if (target.bias() == Target::INT32 && bits < 32) {
-    complain(absl::StrCat("bias is INT32, and accumulator_bits ", bits,
-                          "; want 32 or more, or a FLOAT bias"));
+  if (target.bias() != Target::FLOAT && bits < 32) {
+    complain(absl::StrCat("bias is ", Target::BiasType_Name(target.bias()),
+                          ", and accumulator_bits ", bits, "; want 32 or more, or a FLOAT bias"));
   }
   const std::optional<QuantSpec> activation = FindStoredSpec(target.activations(), quantizers);
   const std::optional<QuantSpec> weight = FindStoredSpec(target.weights(), quantizers);
@@ -168,7 +168,9 @@ void CheckShift(const Target& target, const Complain& complain) {
   if (roundings.size() != 1 || roundings[0] != QuantSpec::HALF_TO_EVEN) {
     want("HALF_TO_EVEN alone among the roundings of activations");
   }
-  if (target.bias() != Target::INT32) want("an INT32 bias, which is added before the shift");
+  if (target.bias() == Target::FLOAT) {
+    want("an INT32 or INT16 bias, which is added before the shift");
+  }
 }
 
 // What training simulates are integers: sums with their biases, and multipliers as they are.
@@ -226,8 +228,9 @@ std::vector<std::string> Complaints(const Target& target, const QuantizerTable& 
     if (!spec->has_form()) complain(place, ".form is missing");
     check_spec(*spec, place);
   }
-  if (target.bias() == Target::INT32 && target.activation_abilities().reference_ops_only()) {
-    complain("bias is INT32, for which the reference has no op; want no reference_ops_only");
+  if (target.bias() != Target::FLOAT && target.activation_abilities().reference_ops_only()) {
+    complain("bias is ", Target::BiasType_Name(target.bias()),
+             ", for which the reference has no op; want no reference_ops_only");
   }
   CheckComposites(target, complain);
   CheckAccumulator(target, quantizers, complain);

@@ -10,6 +10,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "ops/bias_codes.h"
 #include "ops/forward_ops.h"
 #include "ops/op_types.h"
 #include "proto/base/status_macros.h"
@@ -155,16 +156,17 @@ absl::Status CheckBias(const Site& site, const IntegerBias& biases) {
     return absl::InvalidArgumentError(
         absl::StrCat("\"", site.value->variable().name(), "\": a bias ", parts...));
   };
-  if (site.observe || !site.shared_scale.empty() || site.range.has_value() ||
-      DeterministicBytes(site.spec) != DeterministicBytes(IntegerBiasSpec())) {
-    return wrong("has the spec { bits: 32 }, and nothing else is said of it");
+  const int bits = site.spec.bits();
+  if (site.observe || !site.shared_scale.empty() || site.range.has_value() || !AreBiasBits(bits) ||
+      DeterministicBytes(site.spec) != DeterministicBytes(IntegerBiasSpec(bits))) {
+    return wrong("has the spec { bits: 32 } or { bits: 16 }, and nothing else is said of it");
   }
   if (site.value->origin() != Value::Origin::kEntry || !site.value->variable().persistable()) {
     return wrong("has to be a parameter");
   }
   if (site.readers.size() != 1) return wrong("has to have one reader");
   if (const auto why = biases.WhyFloat(*site.readers.front()); why) {
-    return wrong("cannot be added in int32: ", *why);
+    return wrong("cannot be added in int", bits, ": ", *why);
   }
   return absl::OkStatus();
 }
@@ -316,10 +318,10 @@ absl::Status ValidatePlan(const Plan& plan, const Program& program, const Gradie
   for (const Site& site : plan.sites) {
     if (site.role != SlotRole::BIAS) continue;
     RETURN_IF_ERROR(CheckBias(site, biases));
-    if (target.bias() == Target::INT32) continue;
-    return absl::FailedPreconditionError(absl::StrCat("\"", site.value->variable().name(),
-                                                      "\": a bias in int32, which target ",
-                                                      target.name(), " does not add"));
+    if (BiasBitsOf(target) == site.spec.bits()) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat("\"", site.value->variable().name(), "\": a bias in int", site.spec.bits(),
+                     ", which target ", target.name(), " does not add"));
   }
   return CheckTrainedScales(program, plan);
 }

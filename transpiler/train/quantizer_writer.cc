@@ -105,6 +105,8 @@ absl::Status QuantizerWriter::WriteBias(const Site& site) {
       .Output("Out", numbers)
       .IntAttr("input_largest_code", CodesOfScale(StoredSpecOf(*operands.activation)))
       .IntAttr("weight_largest_code", CodesOfScale(StoredSpecOf(*operands.weight)));
+  // Otherwise what the schema says.
+  if (site.spec.bits() != 32) quantize.IntAttr("bit_length", site.spec.bits());
   ops_.Insert(writing, quantize);
   ASSIGN_OR_RETURN(const std::string scheduled, Schedule(writing, numbers));
   return readers_.Redirect(*writing.site, *program_.Find(*writing.place.block, scheduled));

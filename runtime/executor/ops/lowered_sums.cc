@@ -22,6 +22,7 @@
 #include "runtime/executor/ops/packed_weights.h"
 #include "runtime/executor/ops/pooling.h"
 #include "runtime/executor/ops/product.h"
+#include "runtime/executor/ops/quantized_bias.h"
 #include "runtime/executor/ops/signed_weights.h"
 #include "runtime/executor/ops/stored_results.h"
 #include "runtime/executor/ops/wide_codes.h"
@@ -90,7 +91,7 @@ struct ChannelOperands {
     ASSIGN_OR_RETURN(read.scales, ReadScales(op, sums.channels));
     if (op.HasInput("Bias")) {
       RETURN_IF_ERROR(op.CheckSize("Bias", sums.channels));
-      ASSIGN_OR_RETURN(read.bias, op.Read("Bias", VarType::INT32));
+      ASSIGN_OR_RETURN(read.bias, ReadCodesOfBias(op, "Bias"));
     }
     ASSIGN_OR_RETURN(read.zero_point, ZeroPointOf(op, "input_zero_point", DtypeOf(inputs)));
     if (sums.has_offsets) {

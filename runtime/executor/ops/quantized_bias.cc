@@ -4,6 +4,7 @@
 
 #include "runtime/executor/ops/quantized_bias.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -86,6 +87,7 @@ absl::Status PlanQuantize(OpPlanner& op) {
   ASSIGN_OR_RETURN(BiasCodes bias, ReadSteps(op, *read));
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats(OpPlanner::SlotOf(*read->input)));
   bias.codes = op.Scratch("codes", VarType::INT32, bias.steps.size);
+  const int bits = read->bits;
   op.AddStep({{x, bias.input_range, bias.weight_ranges},
               {bias.steps, bias.codes},
               [=](const StepContext& run) {
@@ -93,7 +95,9 @@ absl::Status PlanQuantize(OpPlanner& op) {
                 const absl::Span<float> numbers = run.Floats(x);
                 const absl::Span<float> steps = run.Floats(bias.steps);
                 const absl::Span<int32_t> codes = run.Of<int32_t>(bias.codes);
-                for (size_t c = 0; c < codes.size(); ++c) codes[c] = BiasCode(numbers[c], steps[c]);
+                for (size_t c = 0; c < codes.size(); ++c) {
+                  codes[c] = BiasCode(numbers[c], steps[c], bits);
+                }
                 return absl::OkStatus();
               }});
   DeferNumbers(op, *read, bias);
@@ -104,7 +108,7 @@ absl::Status PlanDequantize(OpPlanner& op) {
   const std::optional<BiasCodeOp> read = ReadWanted(op);
   if (!read) return absl::OkStatus();
   ASSIGN_OR_RETURN(BiasCodes bias, ReadSteps(op, *read));
-  ASSIGN_OR_RETURN(bias.codes, op.Read(OpPlanner::SlotOf(*read->input), VarType::INT32));
+  ASSIGN_OR_RETURN(bias.codes, ReadCodesOfBias(op, OpPlanner::SlotOf(*read->input)));
   op.AddStep({{bias.codes, bias.input_range, bias.weight_ranges},
               {bias.steps},
               [=](const StepContext& run) {
@@ -122,6 +126,19 @@ absl::Status PlanDequantize(OpPlanner& op) {
 }
 
 }  // namespace
+
+absl::StatusOr<Buffer> ReadCodesOfBias(OpPlanner& op, absl::string_view slot) {
+  const TensorType& type = op.InputType(slot);
+  if (type.dtype != VarType::INT16) return op.Read(slot, VarType::INT32);
+  ASSIGN_OR_RETURN(const Buffer narrow, op.Read(slot, VarType::INT16));
+  const Buffer codes = op.Scratch("codes", VarType::INT32, type.size());
+  op.AddStep({{narrow}, {codes}, [=](const StepContext& run) {
+                const absl::Span<int16_t> read = run.Of<int16_t>(narrow);
+                std::copy(read.begin(), read.end(), run.Of<int32_t>(codes).begin());
+                return absl::OkStatus();
+              }});
+  return codes;
+}
 
 const BiasCodes* FindBiasCodes(const PlanBuilder& builder, const Value& value) {
   return builder.Attached<BiasCodes>(value);

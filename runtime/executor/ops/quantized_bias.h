@@ -3,6 +3,8 @@
 #ifndef FIXPOINT_RUNTIME_EXECUTOR_OPS_QUANTIZED_BIAS_H_
 #define FIXPOINT_RUNTIME_EXECUTOR_OPS_QUANTIZED_BIAS_H_
 
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "runtime/executor/op_planner.h"
 
 namespace fixpoint::executor {
@@ -23,6 +25,9 @@ struct BiasCodes {
            weights.ranges == weight_ranges && weights.largest_code == weight_largest_code;
   }
 };
+
+// Reads the codes of a bias, INT16 or INT32, as INT32. Error (kUnimplemented): they are neither.
+absl::StatusOr<Buffer> ReadCodesOfBias(OpPlanner& op, absl::string_view slot);
 
 // The codes that the floats of a value stand for; null where it is not held as such codes.
 const BiasCodes* FindBiasCodes(const PlanBuilder& builder, const Value& value);

@@ -185,8 +185,9 @@ absl::Status CheckSums(const OpRun& op, absl::string_view input, absl::string_vi
 absl::Status CheckBias(const OpRun& op) {
   const Array* const bias = op.FindInput("Bias");
   if (bias == nullptr) return absl::OkStatus();
-  if (bias->dtype != VarType::INT32) {
-    return absl::UnimplementedError(absl::StrCat("Bias is ", TypeName(bias->dtype), "; want i32"));
+  if (bias->dtype != VarType::INT32 && bias->dtype != VarType::INT16) {
+    return absl::UnimplementedError(
+        absl::StrCat("Bias is ", TypeName(bias->dtype), "; want i16 or i32"));
   }
   for (const double code : bias->values) {
     RETURN_IF_ERROR(CheckBiasCode(static_cast<int32_t>(code), "a bias is"));

@@ -35,16 +35,22 @@ absl::StatusOr<Array> OfEach(const OpRun& op, F f) {
 }
 
 absl::Status QuantizeDequantize(OpRun& op) {
-  ASSIGN_OR_RETURN(Array out, OfEach(op, [](double x, float step) {
-                     return static_cast<float>(BiasCode(static_cast<float>(x), step)) * step;
+  const int64_t bits = op.Int("bit_length");
+  if (!AreBiasBits(bits)) {
+    return absl::InvalidArgumentError(absl::StrCat("bit_length is ", bits, "; want 16 or 32"));
+  }
+  ASSIGN_OR_RETURN(Array out, OfEach(op, [bits](double x, float step) {
+                     const int32_t code =
+                         BiasCode(static_cast<float>(x), step, static_cast<int>(bits));
+                     return static_cast<float>(code) * step;
                    }));
   op.SetOutput("Out", std::move(out));
   return absl::OkStatus();
 }
 
 absl::Status Dequantize(OpRun& op) {
-  if (op.Input("X").dtype != VarType::INT32) {
-    return absl::UnimplementedError("X is no INT32; want the codes of a bias");
+  if (op.Input("X").dtype != VarType::INT32 && op.Input("X").dtype != VarType::INT16) {
+    return absl::UnimplementedError("X is no INT16 or INT32; want the codes of a bias");
   }
   for (const double code : op.Input("X").values) {
     RETURN_IF_ERROR(CheckBiasCode(static_cast<int32_t>(code), "X holds"));

@@ -79,7 +79,7 @@ RandomConfiguration DrawOfOneDnn(CaseMaker& c, bool is_trained) {
   drawn.target.mutable_weight_abilities()->clear_roundings();
   drawn.target.mutable_activation_abilities()->clear_roundings();
   drawn.target.mutable_ops(0)->add_types("depthwise_conv2d_transpose");
-  if (c.OneIn(2)) drawn.target.set_bias(Target::INT32);
+  if (c.OneIn(2)) drawn.target.set_bias(c.OneIn(3) ? Target::INT16 : Target::INT32);
   if (drawn.target.bias() == Target::INT32 && c.OneIn(2)) {
     drawn.target.set_requantization(Target::MULTIPLIER_AND_SHIFT);
     drawn.target.set_requantization_multiplier_bits(c.OneIn(3) ? 16 : 32);

@@ -264,8 +264,8 @@ ProgramCase MakeProgramCase(uint64_t seed, uint64_t number) {
   made.steps = is_trained ? c.Between(1, 3) : 0;
   made.network = DrawNetwork(c, is_trained);
   made.configuration = DrawConfiguration(c, is_trained);
-  // An int32 bias that is added to a product that is fetched too is added in float.
-  if (made.configuration.target.bias() == Target::INT32) made.network.fetches.clear();
+  // A bias of integers that is added to a product that is fetched too is added in float.
+  if (made.configuration.target.bias() != Target::FLOAT) made.network.fetches.clear();
   made.inputs_seed = number;
   made.is_on_grid = c.OneIn(4);
   RandomCase drawn = c.Take();
@@ -291,9 +291,9 @@ ComparedProgram CompareProgramForms(const ProgramCase& tried) {
   NetworkForms& forms = *quantized->forms;
   compared.coverage = CoverageOf(tried.forward, quantized->plan, forms.lowered);
   const Tensor images = Inputs(tried, /*step=*/1000);
-  const bool adds_int32 = tried.configuration.target.bias() == Target::INT32;
+  const bool adds_integers = tried.configuration.target.bias() != Target::FLOAT;
   const auto differences =
-      DifferencesOf(forms, images, adds_int32 ? Fetching::kAllInOneRun : Fetching::kOneByOne);
+      DifferencesOf(forms, images, adds_integers ? Fetching::kAllInOneRun : Fetching::kOneByOne);
   if (!differences.ok() || !differences->empty()) {
     compared.outcome = ProgramOutcome::kDiffers;
     compared.text = differences.ok() ? absl::StrJoin(*differences, "\n")

@@ -123,7 +123,7 @@ std::string InputsOf(const ProductCase& test) {
     absl::StrAppendFormat(&text, " %.9g", kRanges[c]);
     absl::StrAppendFormat(&bias, " %.9g", kBias[c]);
     absl::StrAppendFormat(&scales, " %.9g", step);
-    absl::StrAppend(&codes, " ", BiasCode(kBias[c], step));
+    absl::StrAppend(&codes, " ", BiasCode(kBias[c], step, /*bits=*/32));
   }
   return absl::StrCat(text, bias, codes, scales, "\n");
 }

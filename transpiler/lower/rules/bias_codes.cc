@@ -1,9 +1,11 @@
 #include "transpiler/lower/rules/bias_codes.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "ops/bias_codes.h"
 #include "ops/code_ops.h"
 #include "ops/dims.h"
@@ -13,19 +15,23 @@
 namespace fixpoint {
 namespace {
 
-// A parameter of a type, and of one dimension with elements; null where the input is none. Error
-// (kInvalidArgument): it is another tensor.
-absl::StatusOr<const Tensor*> FindOf(const Argument& input, VarType::Type dtype,
+// A parameter of one of the types, and of one dimension with elements; null where the input is
+// none. Error (kInvalidArgument): it is another tensor.
+absl::StatusOr<const Tensor*> FindOf(const Argument& input, const std::vector<VarType::Type>& types,
                                      Lowering& lowering) {
   ASSIGN_OR_RETURN(const Tensor* tensor, lowering.FindParameter(input));
-  if (tensor == nullptr ||
-      (tensor->dtype() == dtype && tensor->dims().size() == 1 && tensor->size() > 0)) {
-    return tensor;
-  }
-  return absl::InvalidArgumentError(absl::StrCat(
-      DescribeInFile(input.op()), ": ", std::string(input.slot_name()), " \"",
-      std::string(input.name()), "\" is ", VarType::Type_Name(tensor->dtype()), " ",
-      DimsText(tensor->dims()), "; want ", VarType::Type_Name(dtype), " of one dimension"));
+  if (tensor == nullptr) return tensor;
+  const bool is_of_type = std::find(types.begin(), types.end(), tensor->dtype()) != types.end();
+  if (is_of_type && tensor->dims().size() == 1 && tensor->size() > 0) return tensor;
+  return absl::InvalidArgumentError(
+      absl::StrCat(DescribeInFile(input.op()), ": ", std::string(input.slot_name()), " \"",
+                   std::string(input.name()), "\" is ", VarType::Type_Name(tensor->dtype()), " ",
+                   DimsText(tensor->dims()), "; want ",
+                   absl::StrJoin(types, " or ",
+                                 [](std::string* out, VarType::Type type) {
+                                   absl::StrAppend(out, VarType::Type_Name(type));
+                                 }),
+                   " of one dimension"));
 }
 
 }  // namespace
@@ -49,23 +55,26 @@ absl::StatusOr<std::optional<ParameterBiasCodes>> FindParameterBiasCodes(const A
   if (!read) return std::nullopt;
   ParameterBiasCodes found;
   found.codes = read->input;
-  ASSIGN_OR_RETURN(found.tensor, FindOf(*found.codes, VarType::INT32, lowering));
-  ASSIGN_OR_RETURN(const Tensor* input_range, FindOf(*read->input_range, VarType::FP32, lowering));
-  ASSIGN_OR_RETURN(const Tensor* ranges, FindOf(*read->weight_ranges, VarType::FP32, lowering));
-  if (found.tensor == nullptr || input_range == nullptr || ranges == nullptr) return std::nullopt;
+  ASSIGN_OR_RETURN(const Tensor* codes,
+                   FindOf(*found.codes, {VarType::INT32, VarType::INT16}, lowering));
+  ASSIGN_OR_RETURN(const Tensor* input_range,
+                   FindOf(*read->input_range, {VarType::FP32}, lowering));
+  ASSIGN_OR_RETURN(const Tensor* ranges, FindOf(*read->weight_ranges, {VarType::FP32}, lowering));
+  if (codes == nullptr || input_range == nullptr || ranges == nullptr) return std::nullopt;
   RETURN_IF_ERROR(CheckRanges(*op, input_range->data<float>()));
   RETURN_IF_ERROR(CheckRanges(*op, ranges->data<float>()));
-  const absl::Span<const int32_t> codes = found.tensor->data<int32_t>();
-  if (input_range->size() != 1 || codes.size() % ranges->size() != 0) {
+  if (input_range->size() != 1 || codes->size() % ranges->size() != 0) {
     return absl::InvalidArgumentError(absl::StrCat(
-        DescribeInFile(*op), ": X has ", codes.size(), " codes, and there are ",
+        DescribeInFile(*op), ": X has ", codes->size(), " codes, and there are ",
         input_range->size(), " and ", ranges->size(),
         " ranges; want one of the input, and of the weight one or one for each channel"));
   }
   const std::string said =
       absl::StrCat(DescribeInFile(*op), ": X \"", std::string(found.codes->name()), "\" holds");
-  for (const int32_t code : codes) RETURN_IF_ERROR(CheckBiasCode(code, said));
-  for (size_t c = 0; c < codes.size(); ++c) {
+  if (codes->dtype() == VarType::INT32) {
+    for (const int32_t code : codes->data<int32_t>()) RETURN_IF_ERROR(CheckBiasCode(code, said));
+  }
+  for (int64_t c = 0; c < codes->size(); ++c) {
     found.steps.push_back(
         read->Step(input_range->data<float>()[0], ranges->data<float>()[c % ranges->size()]));
   }

@@ -13,8 +13,7 @@
 namespace fixpoint {
 
 struct ParameterBiasCodes {
-  const Argument* codes = nullptr;  // INT32, one for each channel
-  const Tensor* tensor = nullptr;
+  const Argument* codes = nullptr;  // INT16 or INT32, one for each channel
   std::vector<float> steps;
 
   // Whether sums with such scales, one or one for each channel, have these steps.

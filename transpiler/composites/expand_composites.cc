@@ -12,6 +12,7 @@
 // The program's map of composites (proto/wire/composite_map.proto) says what each component is and
 // what stood there, for raise_composites.
 
+#include <cmath>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -28,10 +29,12 @@
 #include "ops/op_form.h"
 #include "ops/op_schema.h"
 #include "proto/base/status_macros.h"
+#include "proto/program/attributes.h"
 #include "proto/program/program.h"
 #include "proto/program/rewriter.h"
 #include "transpiler/composites/components.h"
 #include "transpiler/patterns/pattern_file.h"
+#include "transpiler/patterns/pattern_matcher.h"
 #include "transpiler/patterns/pattern_pass.h"
 #include "transpiler/patterns/pattern_reader.h"
 #include "transpiler/patterns/pattern_rewriter.h"
@@ -59,6 +62,11 @@ class PatternList {
   std::string AddFor(const Op& op) {
     const std::optional<OpAttributes> attributes = OpAttributes::Of(op.desc(), era_);
     if (!attributes) return "its attributes cannot be read";
+    for (const OpDesc::Attr& attr : op.desc().attrs()) {
+      // A pattern that names it would not match.
+      const std::optional<double> number = FloatValue(attr);
+      if (number && std::isnan(*number)) return absl::StrCat("its ", attr.name(), " is NaN");
+    }
     const ComponentsOrReason outcome = ComponentsOf(op, *attributes);
     if (const auto* const none = std::get_if<NoComponents>(&outcome)) return none->reason;
     const auto& components = std::get<Components>(outcome);
@@ -149,7 +157,7 @@ std::optional<Obstacle> WhyNotRaised(const WrittenMatch& written) {
                   "it reads a variable twice, whose gradient is a sum of two parts"};
 }
 
-// The components in a map, by their variables.
+// The components in a map, by their blocks and variables.
 class ComponentKinds {
  public:
   explicit ComponentKinds(const CompositeMap& map) {
@@ -158,14 +166,14 @@ class ComponentKinds {
 
   void Add(const CompositeMap::Composite& entry) {
     for (const CompositeMap::Component& component : entry.components()) {
-      kinds_[component.variable()] = component.kind();
+      kinds_[{entry.block(), component.variable()}] = component.kind();
     }
   }
 
   // A component stays what it is, though it be a composite itself: the softmax of an attention.
   std::optional<Obstacle> WhyKept(const Op& op) const {
     for (const Argument* output : op.outputs()) {
-      const auto found = kinds_.find(output->name());
+      const auto found = kinds_.find({op.block().index(), std::string(output->name())});
       if (found == kinds_.end()) continue;
       return Obstacle{&op, absl::StrCat("it is the component ", found->second,
                                         " of a composite that is expanded")};
@@ -174,7 +182,7 @@ class ComponentKinds {
   }
 
  private:
-  absl::flat_hash_map<std::string, std::string> kinds_;
+  absl::flat_hash_map<std::pair<int, std::string>, std::string> kinds_;
 };
 
 class ExpandComposites final : public Pass {
@@ -222,14 +230,18 @@ class ExpandComposites final : public Pass {
     }
     if (!options.explain) return absl::OkStatus();
     // Where an op is of no pattern's form, PatternList says why, for all of them.
+    absl::flat_hash_set<std::string> told;
     for (NearMatch& near : report.near_matches) {
-      if (near.ops_found == near.ops) rewrite->report.near_matches.push_back(std::move(near));
+      if (near.ops_found < near.ops) continue;
+      told.insert(near.op);
+      rewrite->report.near_matches.push_back(std::move(near));
     }
     for (const Op& op : program.ops()) {
-      if (!IsComposite(op.type())) continue;
+      std::string place = DescribeGiven(op);
+      if (!IsComposite(op.type()) || told.contains(place)) continue;
       std::string reason = patterns.AddFor(op);
       if (reason.empty()) continue;
-      rewrite->report.near_matches.push_back({kName, DescribeInFile(op), std::move(reason), 1, 1});
+      rewrite->report.near_matches.push_back({kName, std::move(place), std::move(reason), 1, 1});
     }
     return absl::OkStatus();
   }

@@ -239,9 +239,14 @@ assign(X=labels) -> (Out=c)
 
 TEST_F(Infer, AMachineWithoutVnniIsToldOfBeforehand) {
   const auto squares = [](int bits) {
-    return absl::StrCat("var x f32[-1,2]\nvar q f32[-1,2]\nvar s f32[1]\nvar y f32[-1,-1]\n",
-                        "fake_quantize_dequantize_abs_max(X=x) -> (Out=q, OutScale=s) {bit_length=",
-                        bits, "}\nmatmul(X=q, Y=q) -> (Out=y) {transpose_Y=true}\n");
+    return absl::StrCat(R"(program version=2006002
+block 0 {
+var x f32[-1,2]
+var q f32[-1,2]
+var s f32[1]
+var y f32[-1,-1]
+fake_quantize_dequantize_abs_max(X=x) -> (Out=q, OutScale=s) {bit_length=)",
+                        bits, "}\nmatmul(X=q, Y=q) -> (Out=y) {transpose_Y=true}\n}\n");
   };
   folder_.Write("bytes.txt", squares(8));
   folder_.Write("wide.txt", squares(16));

@@ -73,9 +73,13 @@ class RangeJudge {
     for (const Op& op : program.ops()) Note(op);
   }
 
+  struct Unknown {
+    const Variable* scale = nullptr;
+    bool is_of_weight = false;
+  };
   // The scales of the quantizers whose range is not known, in program order.
-  std::vector<const Variable*> FindUnknown() const {
-    std::vector<const Variable*> unknown;
+  std::vector<Unknown> FindUnknown() const {
+    std::vector<Unknown> unknown;
     absl::flat_hash_set<const Variable*> seen;
     for (const Op& op : program_.ops()) {
       if (!IsQuantize(op, quantizers_)) continue;
@@ -85,7 +89,7 @@ class RangeJudge {
         continue;
       }
       for (const Variable* scale : scales) {
-        if (seen.insert(scale).second) unknown.push_back(scale);
+        if (seen.insert(scale).second) unknown.push_back({scale, QuantizesWeight(op)});
       }
     }
     return unknown;
@@ -142,16 +146,29 @@ class RangeJudge {
   }
 
   // Whether a state differs from its initial value. A state that only counts may also begin with 0,
-  // which is a parameter of quantizers.
+  // which is a parameter of quantizers. A range that begins with a number of the quantizer's own,
+  // and not with what ops find in the first tensor, is known from the beginning.
   bool HasChanged(const Argument* argument, const Quantizer& quantizer,
                   const QuantizerState& state) const {
     const Tensor* const tensor = FindTensor(argument, VarType::FP32, scope_);
     if (tensor == nullptr) return false;
-    const auto initial = static_cast<float>(quantizer.InitialValue(state, QuantSpec()));
+    QuantSpec spec;
+    spec.set_bits(8);  // like the specs that ops are made for
+    const auto initial = static_cast<float>(quantizer.InitialValue(state, spec));
+    if (state.is_scale && state.is_trained && initial != 0 &&
+        quantizer.InitialOps({spec, SlotRole::ACTIVATION, std::nullopt, era_}).empty()) {
+      return true;
+    }
     const absl::Span<const float> values = tensor->data<float>();
     return std::any_of(values.begin(), values.end(), [&](float value) {
       return value != initial && !(state.training_only && value == 0);
     });
+  }
+
+  static bool QuantizesWeight(const Op& op) {
+    const Argument* const x = op.Input("X");
+    return x != nullptr && x->value() != nullptr && x->variable()->persistable() &&
+           x->value()->origin() == Value::Origin::kEntry;
   }
 
   bool IsKnown(const Variable* scale) const {
@@ -170,12 +187,13 @@ class RangeJudge {
 
 absl::Status CheckRangesAreKnown(const Program& program, const Scope& scope,
                                  const QuantizerTable& quantizers) {
-  const std::vector<const Variable*> unknown = RangeJudge(program, scope, quantizers).FindUnknown();
+  const auto unknown = RangeJudge(program, scope, quantizers).FindUnknown();
   if (unknown.empty()) return absl::OkStatus();
   std::vector<std::string> names;
-  for (const Variable* scale : unknown) {
-    if (names.size() == kMostNamed) break;
-    names.push_back(absl::StrCat("\"", scale->name(), "\""));
+  size_t of_weights = 0;
+  for (const auto& [scale, is_of_weight] : unknown) {
+    of_weights += is_of_weight;
+    if (names.size() < kMostNamed) names.push_back(absl::StrCat("\"", scale->name(), "\""));
   }
   std::string all = absl::StrJoin(names, ", ");
   if (unknown.size() > names.size()) {
@@ -185,9 +203,14 @@ absl::Status CheckRangesAreKnown(const Program& program, const Scope& scope,
       program.name(), ": ",
       unknown.size() == 1 ? "a quantizer still has the range" : "quantizers still have the ranges",
       " that training begins with: ", all,
-      "; calibrate before freezing: train some steps with the quantizers, or quantize the program "
-      "with a profile of its activations (transpile --profile=FILE) and take the scales that its "
-      "startup program then sets"));
+      "; calibrate before freezing: train some steps with the quantizers",
+      of_weights < unknown.size()
+          ? ", or quantize the program with a profile of its activations (transpile "
+            "--profile=FILE) and take the scales that its startup program then sets"
+          : "",
+      of_weights > 0 ? "; without training, weights want a quantizer that finds their ranges anew, "
+                       "such as channel_wise_abs_max"
+                     : ""));
 }
 
 }  // namespace fixpoint

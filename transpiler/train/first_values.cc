@@ -51,10 +51,10 @@ bool Writes(const std::vector<OpDesc>& ops, const std::string& name) {
 FirstValues FirstValuesOfRange(const Site& site, const Quantizer& quantizer,
                                const QuantizerRecipe& recipe, Era era) {
   const auto& states = recipe.state;
-  if (site.spec.granularity() == QuantSpec::PER_CHANNEL ||
-      std::any_of(states.begin(), states.end(), [](const auto& state) { return state.is_scale; })) {
-    return {};
-  }
+  const bool holds_range =
+      quantizer.scheme() == QuantSpec::SYMMETRIC &&
+      std::any_of(states.begin(), states.end(), [](const auto& state) { return state.is_scale; });
+  if (site.spec.granularity() == QuantSpec::PER_CHANNEL || holds_range) return {};
   FirstValues values;
   values.site = &site;
   // The two elements are neither a batch of samples nor of the value's shape.

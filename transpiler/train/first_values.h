@@ -18,7 +18,7 @@ namespace fixpoint {
 // of two elements, the smallest and the largest value, they give what the value gives. Nothing
 // where the ops read more of the value than its smallest and its largest element (reduce_min and
 // reduce_max of it, reduce_max of its abs) or find ranges of channels, and where a state holds the
-// range, which is then known already.
+// range itself, which is then known already; a step beside an offset is computed.
 struct FirstValues {
   const Site* site = nullptr;
   std::vector<OpDesc> ops;

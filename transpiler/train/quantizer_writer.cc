@@ -301,8 +301,10 @@ absl::Status QuantizerWriter::CheckIsKnownWithoutTraining(const Writing& writing
         "\"", site.value->variable().name(), "\": quantizer ", site.spec.quantizer(),
         " computes its range from \"", state.name,
         "\", which training finds, and the program has no backward op; want ",
-        is_in_range ? "a profile with the range that it begins with"
-                    : "a quantizer that a profile's range tells all that it computes from"));
+        site.role == SlotRole::WEIGHT
+            ? "a quantizer that finds the range of a weight anew, such as channel_wise_abs_max"
+        : is_in_range ? "a profile with the range that it begins with"
+                      : "a quantizer that a profile's range tells all that it computes from"));
   }
   return absl::OkStatus();
 }

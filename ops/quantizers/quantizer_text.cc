@@ -34,8 +34,7 @@ class Declaration {
     const bool is_known =
         op_.type() == kNumber ||
         (may_be_several && (op_.type() == kNumberPerRange || op_.type() == kNumberPerElement));
-    if (!is_known || op_.inputs_size() > 0 || op_.outputs_size() != 1 ||
-        op_.outputs(0).parameter() != "Out" || op_.outputs(0).arguments_size() != 1) {
+    if (!is_known || !HasForm()) {
       return text_.Error(
           line_, absl::StrCat("want ", kNumber, "() -> (Out=NAME)",
                               may_be_several ? ", or number_per_range or number_per_element" : ""));
@@ -60,11 +59,7 @@ class Declaration {
   }
 
   // Whether it declares the number that a spec says.
-  bool IsOfBits() const {
-    return op_.type() == kNumber && op_.inputs_size() == 0 && op_.outputs_size() == 1 &&
-           op_.outputs(0).parameter() == "Out" && op_.outputs(0).arguments_size() == 1 &&
-           name() == kBits;
-  }
+  bool IsOfBits() const { return op_.type() == kNumber && HasForm() && name() == kBits; }
 
   std::string name() const { return op_.outputs(0).arguments(0); }
   QuantizerText::State::Extent extent() const {
@@ -98,6 +93,12 @@ class Declaration {
   }
 
  private:
+  // "TYPE() -> (Out=NAME)".
+  bool HasForm() const {
+    return op_.inputs_size() == 0 && op_.outputs_size() == 1 &&
+           op_.outputs(0).parameter() == "Out" && op_.outputs(0).arguments_size() == 1;
+  }
+
   const QuantizerText& text_;
   const OpDesc& op_;
   const int line_;
@@ -105,7 +106,10 @@ class Declaration {
 
 class TextReader {
  public:
-  TextReader(absl::string_view file_name, const TextItem& item) : item_(item) {
+  // `base`: the text that it builds on; null for none.
+  TextReader(absl::string_view file_name, const TextItem& item, const QuantizerText* base)
+      : item_(item) {
+    if (base != nullptr) Inherit(*base);
     text_.file = std::string(file_name);
     text_.name = item.name;
     text_.doc = item.doc;
@@ -115,15 +119,22 @@ class TextReader {
   absl::StatusOr<QuantizerText> Read() {
     RETURN_IF_ERROR(ReadSettings());
     RETURN_IF_ERROR(ReadStates());
-    ASSIGN_OR_RETURN(text_.initial, ReadSection("initial"));
-    ASSIGN_OR_RETURN(text_.forward, ReadSection("forward"));
-    ASSIGN_OR_RETURN(text_.surrogate, ReadSection("surrogate"));
-    ASSIGN_OR_RETURN(text_.gradient, ReadSection("gradient"));
+    if (item_.Find("forward") != nullptr || item_.Find("surrogate") != nullptr ||
+        item_.Find("gradient") != nullptr) {
+      text_.surrogate = {};
+      text_.gradient = {};
+    }
+    RETURN_IF_ERROR(Replace("initial", &text_.initial));
+    RETURN_IF_ERROR(Extend("more_initial", &text_.initial));
+    RETURN_IF_ERROR(Replace("forward", &text_.forward));
+    RETURN_IF_ERROR(Replace("surrogate", &text_.surrogate));
+    RETURN_IF_ERROR(Replace("gradient", &text_.gradient));
     if (!text_.surrogate.ops.empty() && !text_.gradient.ops.empty()) {
       return text_.Error(text_.gradient.lines.front(),
                          "a gradient, and a surrogate that it would be derived from; want one");
     }
-    ASSIGN_OR_RETURN(text_.update, ReadSection("update"));
+    RETURN_IF_ERROR(Replace("update", &text_.update));
+    RETURN_IF_ERROR(Extend("more_update", &text_.update));
     RETURN_IF_ERROR(CheckQuantizes());
     const QuantSpec spec;
     const QuantizerUse use{spec, SlotRole::WEIGHT, std::nullopt, Era::kPaddle2};
@@ -141,7 +152,38 @@ class TextReader {
   }
 
  private:
-  absl::StatusOr<QuantizerText::Section> ReadSection(const std::string& name) {
+  void Inherit(const QuantizerText& base) {
+    text_ = base;
+    for (QuantizerText::Section* section :
+         {&text_.initial, &text_.forward, &text_.surrogate, &text_.gradient, &text_.update}) {
+      std::fill(section->lines.begin(), section->lines.end(), item_.line);
+    }
+    for (const QuantizerParameter& setting : base.settings) names_.insert(setting.name);
+    for (const QuantizerText::State& state : base.states) names_.insert(state.name);
+  }
+
+  absl::Status Replace(const std::string& name, QuantizerText::Section* section) const {
+    if (item_.Find(name) == nullptr) return absl::OkStatus();
+    ASSIGN_OR_RETURN(*section, ReadSection(name));
+    return absl::OkStatus();
+  }
+
+  // Adds ops to a section of the text that this one builds on.
+  absl::Status Extend(const std::string& name, QuantizerText::Section* section) const {
+    const TextSection* const found = item_.Find(name);
+    if (found == nullptr) return absl::OkStatus();
+    if (item_.base.empty()) {
+      return text_.Error(found->first_line - 1,
+                         absl::StrCat(name, ": is for a quantizer that builds on another; want ",
+                                      "quantizer ", text_.name, " of NAME"));
+    }
+    ASSIGN_OR_RETURN(const QuantizerText::Section more, ReadSection(name));
+    section->ops.insert(section->ops.end(), more.ops.begin(), more.ops.end());
+    section->lines.insert(section->lines.end(), more.lines.begin(), more.lines.end());
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<QuantizerText::Section> ReadSection(const std::string& name) const {
     QuantizerText::Section section;
     const TextSection* const found = item_.Find(name);
     if (found == nullptr) return section;
@@ -286,14 +328,28 @@ const OpDesc& QuantizeOpOf(const QuantizerText& text) {
 }
 
 absl::StatusOr<std::vector<QuantizerText>> ParseQuantizerTexts(absl::string_view text,
-                                                               absl::string_view file_name) {
+                                                               absl::string_view file_name,
+                                                               const FindQuantizerText& find) {
   ASSIGN_OR_RETURN(const std::vector<TextItem> items,
                    ParseSectionedText(text, file_name, "quantizer",
-                                      {"settings", "states", "initial", "forward", "surrogate",
-                                       "gradient", "update"}));
+                                      {"settings", "states", "initial", "more_initial", "forward",
+                                       "surrogate", "gradient", "update", "more_update"},
+                                      Bases::kAllowed));
   std::vector<QuantizerText> texts;
   for (const TextItem& item : items) {
-    ASSIGN_OR_RETURN(QuantizerText read, TextReader(file_name, item).Read());
+    const QuantizerText* base = nullptr;
+    if (!item.base.empty()) {
+      const auto earlier =
+          std::find_if(texts.begin(), texts.end(),
+                       [&item](const QuantizerText& other) { return other.name == item.base; });
+      base = earlier != texts.end() ? &*earlier : find(item.base);
+      if (base == nullptr) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            file_name, ":", item.line, ": ", item.name, " builds on ", item.base,
+            ", which is no quantizer before it in the file, and no built-in one that is a text"));
+      }
+    }
+    ASSIGN_OR_RETURN(QuantizerText read, TextReader(file_name, item, base).Read());
     texts.push_back(std::move(read));
   }
   return texts;

@@ -27,16 +27,6 @@ namespace {
 bool Reduces(const OpDesc& op) { return absl::StartsWith(op.type(), "reduce_"); }
 bool IsElementwise(const OpDesc& op) { return absl::StartsWith(op.type(), "elementwise_"); }
 
-void SetAttr(OpDesc* op, OpDesc::Attr attr) {
-  for (OpDesc::Attr& known : *op->mutable_attrs()) {
-    if (known.name() == attr.name()) {
-      known = std::move(attr);
-      return;
-    }
-  }
-  *op->add_attrs() = std::move(attr);
-}
-
 template <typename F>
 void ForEachInput(const OpDesc& op, F f) {
   for (const OpDesc::Var& slot : op.inputs()) {
@@ -117,14 +107,14 @@ absl::Status FormulaOps::FillOne(OpDesc* op, int line) {
 void FormulaOps::SetCodeAttrs(OpDesc* op) const {
   const CodeRange codes = CodeRangeOf(use_.spec);
   if (FindAttr(*op, "bit_length") == nullptr) {
-    SetAttr(op, MakeIntAttr("bit_length", codes.bits));
+    SetAttr(MakeIntAttr("bit_length", codes.bits), op);
   }
   const OpSchema& schema = *FindOpSchema(op->type());
   if (schema.FindAttr("unsigned_codes", use_.era) != nullptr) {
-    SetAttr(op, MakeBoolAttr("unsigned_codes", codes.is_unsigned));
+    SetAttr(MakeBoolAttr("unsigned_codes", codes.is_unsigned), op);
   }
-  SetAttr(op, MakeIntAttr("round_type", RoundTypeOf(codes.rounding)));
-  if (per_channel()) SetAttr(op, MakeIntAttr("quant_axis", use_.spec.axis()));
+  SetAttr(MakeIntAttr("round_type", RoundTypeOf(codes.rounding)), op);
+  if (per_channel()) SetAttr(MakeIntAttr("quant_axis", use_.spec.axis()), op);
 }
 
 absl::Status FormulaOps::CheckIsTrained(absl::string_view gradient, absl::string_view use,
@@ -225,12 +215,13 @@ FormulaOps::Extent FormulaOps::ReduceWhatSharesARange(Extent extent, OpDesc* op)
     case Extent::kRanges:
       return Extent::kOne;
     case Extent::kGroupedValue:
-      SetAttr(op, MakeIntsAttr("dim", {grouped_.has_value() ? grouped_->element_axis : 0}));
-      SetAttr(op, MakeBoolAttr("keep_dim", true));
+      SetAttr(MakeIntsAttr("dim", {grouped_.has_value() ? grouped_->element_axis : 0}), op);
+      SetAttr(MakeBoolAttr("keep_dim", true), op);
       return Extent::kGroups;
     case Extent::kGroups:
-      SetAttr(op, MakeIntsAttr("dim", grouped_.has_value() ? grouped_->OtherAxes()
-                                                           : std::vector<int32_t>()));
+      SetAttr(MakeIntsAttr("dim",
+                           grouped_.has_value() ? grouped_->OtherAxes() : std::vector<int32_t>()),
+              op);
       return Extent::kRanges;
     case Extent::kValue:
       break;
@@ -241,9 +232,9 @@ FormulaOps::Extent FormulaOps::ReduceWhatSharesARange(Extent extent, OpDesc* op)
     for (int axis = 0; axis < rank; ++axis) {
       if (axis != use_.spec.axis()) others.push_back(axis);
     }
-    SetAttr(op, MakeIntsAttr("dim", others));
+    SetAttr(MakeIntsAttr("dim", others), op);
   } else {
-    SetAttr(op, MakeBoolAttr("reduce_all", true));
+    SetAttr(MakeBoolAttr("reduce_all", true), op);
   }
   return Extent::kRanges;
 }
@@ -258,7 +249,7 @@ void FormulaOps::BroadcastRanges(OpDesc* op) const {
   if (extent("Y") != Extent::kRanges || extent("X") <= Extent::kRanges) return;
   const bool is_value = extent("X") == Extent::kValue;
   if (!is_value && !grouped_.has_value()) return;
-  SetAttr(op, MakeIntAttr("axis", is_value ? use_.spec.axis() : grouped_->channel_axis));
+  SetAttr(MakeIntAttr("axis", is_value ? use_.spec.axis() : grouped_->channel_axis), op);
 }
 
 absl::Status FormulaOps::Reshape(OpDesc* op, int line) {
@@ -283,7 +274,7 @@ absl::Status FormulaOps::Reshape(OpDesc* op, int line) {
     dims = splits ? grouped_->dims : *use_.dims;
   }
   op->set_type("reshape");
-  SetAttr(op, MakeIntsAttr("shape", std::vector<int32_t>(dims.begin(), dims.end())));
+  SetAttr(MakeIntsAttr("shape", std::vector<int32_t>(dims.begin(), dims.end())), op);
   extents_[out] = splits ? Extent::kGroupedValue : Extent::kValue;
   return absl::OkStatus();
 }

@@ -39,9 +39,7 @@ class Declaration {
       return text_.Error(line_, absl::StrCat(op_.type(), " in ", section,
                                              ":; it declares a state, which is done in states:"));
     }
-    if ((op_.type() != kNumber && !is_several) || op_.inputs_size() > 0 ||
-        op_.outputs_size() != 1 || op_.outputs(0).parameter() != "Out" ||
-        op_.outputs(0).arguments_size() != 1) {
+    if ((op_.type() != kNumber && !is_several) || !HasForm()) {
       return text_.Error(
           line_, absl::StrCat("want ", kNumber, "() -> (Out=NAME)",
                               may_be_several ? ", or number_per_range or number_per_element" : "",
@@ -69,11 +67,7 @@ class Declaration {
   }
 
   // Whether it declares the number that a spec says.
-  bool IsOfBits() const {
-    return op_.type() == kNumber && op_.inputs_size() == 0 && op_.outputs_size() == 1 &&
-           op_.outputs(0).parameter() == "Out" && op_.outputs(0).arguments_size() == 1 &&
-           name() == kBits;
-  }
+  bool IsOfBits() const { return op_.type() == kNumber && HasForm() && name() == kBits; }
 
   std::string name() const { return op_.outputs(0).arguments(0); }
   QuantizerText::State::Extent extent() const {
@@ -107,6 +101,12 @@ class Declaration {
   }
 
  private:
+  // "TYPE() -> (Out=NAME)".
+  bool HasForm() const {
+    return op_.inputs_size() == 0 && op_.outputs_size() == 1 &&
+           op_.outputs(0).parameter() == "Out" && op_.outputs(0).arguments_size() == 1;
+  }
+
   const QuantizerText& text_;
   const OpDesc& op_;
   const int line_;
@@ -114,7 +114,10 @@ class Declaration {
 
 class TextReader {
  public:
-  TextReader(absl::string_view file_name, const TextItem& item) : item_(item) {
+  // `base`: the text that it builds on; null for none.
+  TextReader(absl::string_view file_name, const TextItem& item, const QuantizerText* base)
+      : item_(item) {
+    if (base != nullptr) Inherit(*base);
     text_.file = std::string(file_name);
     text_.name = item.name;
     text_.doc = item.doc;
@@ -124,15 +127,22 @@ class TextReader {
   absl::StatusOr<QuantizerText> Read() {
     RETURN_IF_ERROR(ReadSettings());
     RETURN_IF_ERROR(ReadStates());
-    ASSIGN_OR_RETURN(text_.initial, ReadOps("initial", /*has_gradient=*/false));
-    ASSIGN_OR_RETURN(text_.forward, ReadOps("forward", /*has_gradient=*/true));
-    ASSIGN_OR_RETURN(text_.surrogate, ReadOps("surrogate", /*has_gradient=*/true));
-    ASSIGN_OR_RETURN(text_.gradient, ReadOps("gradient", /*has_gradient=*/true));
+    if (item_.Find("forward") != nullptr || item_.Find("surrogate") != nullptr ||
+        item_.Find("gradient") != nullptr) {
+      text_.surrogate = {};
+      text_.gradient = {};
+    }
+    RETURN_IF_ERROR(Replace("initial", kNoGradient, &text_.initial));
+    RETURN_IF_ERROR(Extend("more_initial", &text_.initial));
+    RETURN_IF_ERROR(Replace("forward", kGradient, &text_.forward));
+    RETURN_IF_ERROR(Replace("surrogate", kGradient, &text_.surrogate));
+    RETURN_IF_ERROR(Replace("gradient", kGradient, &text_.gradient));
     if (!text_.surrogate.ops.empty() && !text_.gradient.ops.empty()) {
       return text_.Error(text_.gradient.lines.front(),
                          "a gradient, and a surrogate that it would be derived from; want one");
     }
-    ASSIGN_OR_RETURN(text_.update, ReadOps("update", /*has_gradient=*/false));
+    RETURN_IF_ERROR(Replace("update", kNoGradient, &text_.update));
+    RETURN_IF_ERROR(Extend("more_update", &text_.update));
     RETURN_IF_ERROR(CheckQuantizes());
     RETURN_IF_ERROR(CheckSurrogate());
     const QuantSpec spec;
@@ -151,7 +161,44 @@ class TextReader {
   }
 
  private:
-  absl::StatusOr<QuantizerText::Section> ReadSection(const std::string& name) {
+  // Whether a gradient goes through the ops of a section.
+  static constexpr bool kGradient = true;
+  static constexpr bool kNoGradient = false;
+
+  void Inherit(const QuantizerText& base) {
+    text_ = base;
+    for (QuantizerText::State& state : text_.states) state.line = item_.line;
+    for (QuantizerText::Section* section :
+         {&text_.initial, &text_.forward, &text_.surrogate, &text_.gradient, &text_.update}) {
+      std::fill(section->lines.begin(), section->lines.end(), item_.line);
+    }
+    for (const QuantizerParameter& setting : base.settings) names_.insert(setting.name);
+    for (const QuantizerText::State& state : base.states) names_.insert(state.name);
+  }
+
+  absl::Status Replace(const std::string& name, bool has_gradient,
+                       QuantizerText::Section* section) const {
+    if (item_.Find(name) == nullptr) return absl::OkStatus();
+    ASSIGN_OR_RETURN(*section, ReadOps(name, has_gradient));
+    return absl::OkStatus();
+  }
+
+  // Adds ops, which have no gradient, to a section of the text that this one builds on.
+  absl::Status Extend(const std::string& name, QuantizerText::Section* section) const {
+    const TextSection* const found = item_.Find(name);
+    if (found == nullptr) return absl::OkStatus();
+    if (item_.base.empty()) {
+      return text_.Error(found->first_line - 1,
+                         absl::StrCat(name, ": is for a quantizer that builds on another; want ",
+                                      "quantizer ", text_.name, " of NAME"));
+    }
+    ASSIGN_OR_RETURN(const QuantizerText::Section more, ReadOps(name, kNoGradient));
+    section->ops.insert(section->ops.end(), more.ops.begin(), more.ops.end());
+    section->lines.insert(section->lines.end(), more.lines.begin(), more.lines.end());
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<QuantizerText::Section> ReadSection(const std::string& name) const {
     QuantizerText::Section section;
     const TextSection* const found = item_.Find(name);
     if (found == nullptr) return section;
@@ -166,7 +213,7 @@ class TextReader {
   }
 
   // A section whose ops compute.
-  absl::StatusOr<QuantizerText::Section> ReadOps(const std::string& name, bool has_gradient) {
+  absl::StatusOr<QuantizerText::Section> ReadOps(const std::string& name, bool has_gradient) const {
     ASSIGN_OR_RETURN(QuantizerText::Section section, ReadSection(name));
     for (size_t i = 0; i < section.ops.size(); ++i) {
       absl::StatusOr<OpDesc> op = ReadFormulaOp(section.ops[i], has_gradient);
@@ -327,14 +374,28 @@ const OpDesc& QuantizeOpOf(const QuantizerText& text) {
 }
 
 absl::StatusOr<std::vector<QuantizerText>> ParseQuantizerTexts(absl::string_view text,
-                                                               absl::string_view file_name) {
+                                                               absl::string_view file_name,
+                                                               const FindQuantizerText& find) {
   ASSIGN_OR_RETURN(const std::vector<TextItem> items,
                    ParseSectionedText(text, file_name, "quantizer",
-                                      {"settings", "states", "initial", "forward", "surrogate",
-                                       "gradient", "update"}));
+                                      {"settings", "states", "initial", "more_initial", "forward",
+                                       "surrogate", "gradient", "update", "more_update"},
+                                      Bases::kAllowed));
   std::vector<QuantizerText> texts;
   for (const TextItem& item : items) {
-    ASSIGN_OR_RETURN(QuantizerText read, TextReader(file_name, item).Read());
+    const QuantizerText* base = nullptr;
+    if (!item.base.empty()) {
+      const auto earlier =
+          std::find_if(texts.begin(), texts.end(),
+                       [&item](const QuantizerText& other) { return other.name == item.base; });
+      base = earlier != texts.end() ? &*earlier : find(item.base);
+      if (base == nullptr) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            file_name, ":", item.line, ": ", item.name, " builds on ", item.base,
+            ", which is no quantizer before it in the file, and no built-in one that is a text"));
+      }
+    }
+    ASSIGN_OR_RETURN(QuantizerText read, TextReader(file_name, item, base).Read());
     texts.push_back(std::move(read));
   }
   return texts;

@@ -4,6 +4,7 @@
 #ifndef FIXPOINT_OPS_QUANTIZERS_QUANTIZER_TEXT_H_
 #define FIXPOINT_OPS_QUANTIZERS_QUANTIZER_TEXT_H_
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -59,12 +60,19 @@ struct QuantizerText {
 // The op of the forward section that quantizes.
 const OpDesc& QuantizeOpOf(const QuantizerText& text);
 
-// Reads a file of quantizers. What a formula computes is not checked. Errors (kInvalidArgument),
-// with file and line: the grammar; an op that ReadFormulaOp (formula_words.h) refuses; a name that
-// is given twice or reserved; the last op of the forward section, and no other, has to quantize,
-// and none of the surrogate.
+// Finds the text of a name; null if there is none.
+using FindQuantizerText = std::function<const QuantizerText*(absl::string_view)>;
+
+// Reads a file of quantizers. One that builds on another, an earlier one of the file or else what
+// `find` gives, has its settings, states and sections; a forward section of its own comes without
+// the other's surrogate and gradient. What a formula computes is not checked. Errors
+// (kInvalidArgument), with file and line: the grammar; an op that ReadFormulaOp (formula_words.h)
+// refuses; a name that is given twice or reserved, or that there is not; the last op of the forward
+// section, and no other, has to quantize, and none of the surrogate. What is wrong with an op of
+// another text is reported with the line of the quantizer.
 absl::StatusOr<std::vector<QuantizerText>> ParseQuantizerTexts(absl::string_view text,
-                                                               absl::string_view file_name);
+                                                               absl::string_view file_name,
+                                                               const FindQuantizerText& find);
 
 }  // namespace fixpoint
 

@@ -423,11 +423,51 @@ QuantSpec SpecToCheck(const Quantizer& quantizer) {
   return spec;
 }
 
+using Texts = std::vector<std::shared_ptr<const QuantizerText>>;
+
+const QuantizerText* FindText(const Texts& texts, absl::string_view name) {
+  for (const auto& text : texts) {
+    if (text->name == name) return text.get();
+  }
+  return nullptr;
+}
+
+// Reads a built-in text, after the one that it builds on.
+void ReadBuiltIn(const BuiltIn& built_in, Texts* texts) {
+  if (FindText(*texts, built_in.name) != nullptr) return;
+  const auto find = [texts](absl::string_view name) {
+    for (const BuiltIn& other : kBuiltIn) {
+      if (other.name == name) ReadBuiltIn(other, texts);
+    }
+    return FindText(*texts, name);
+  };
+  auto parsed = ParseQuantizerTexts(built_in.text, absl::StrCat(built_in.name, ".txt"), find);
+  CHECK(parsed.ok()) << parsed.status();
+  for (QuantizerText& text : *parsed) {
+    texts->push_back(std::make_shared<const QuantizerText>(std::move(text)));
+  }
+}
+
+// By name. Parsed once: tables of quantizers are made often.
+const Texts& BuiltInTexts() {
+  static const auto* const kTexts = [] {
+    auto* texts = new Texts;
+    for (const BuiltIn& built_in : kBuiltIn) ReadBuiltIn(built_in, texts);
+    std::sort(texts->begin(), texts->end(),
+              [](const auto& a, const auto& b) { return a->name < b->name; });
+    return texts;
+  }();
+  return *kTexts;
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<std::unique_ptr<Quantizer>>> ReadQuantizers(
     absl::string_view text, absl::string_view file_name) {
-  ASSIGN_OR_RETURN(std::vector<QuantizerText> texts, ParseQuantizerTexts(text, file_name));
+  ASSIGN_OR_RETURN(std::vector<QuantizerText> texts,
+                   ParseQuantizerTexts(text, file_name, [](absl::string_view name) {
+                     return FindText(BuiltInTexts(), name);
+                   }));
   std::vector<std::unique_ptr<Quantizer>> quantizers;
   for (std::unique_ptr<TextQuantizer>& quantizer : QuantizersOf(std::move(texts))) {
     const QuantSpec spec = SpecToCheck(*quantizer);
@@ -442,20 +482,8 @@ absl::StatusOr<std::vector<std::unique_ptr<Quantizer>>> ReadQuantizers(
 }
 
 std::vector<std::unique_ptr<Quantizer>> BuiltInTextQuantizers() {
-  // Parsed once: tables of quantizers are made often.
-  static const auto* const kTexts = [] {
-    auto* texts = new std::vector<std::shared_ptr<const QuantizerText>>;
-    for (const BuiltIn& built_in : kBuiltIn) {
-      auto parsed = ParseQuantizerTexts(built_in.text, absl::StrCat(built_in.name, ".txt"));
-      CHECK(parsed.ok()) << parsed.status();
-      for (QuantizerText& text : *parsed) {
-        texts->push_back(std::make_shared<const QuantizerText>(std::move(text)));
-      }
-    }
-    return texts;
-  }();
   Quantizers built_in;
-  for (const auto& text : *kTexts) AddQuantizersOf(text, &built_in);
+  for (const auto& text : BuiltInTexts()) AddQuantizersOf(text, &built_in);
   return {std::make_move_iterator(built_in.begin()), std::make_move_iterator(built_in.end())};
 }
 

@@ -16,8 +16,8 @@ namespace {
 class Splitter {
  public:
   Splitter(absl::string_view file_name, absl::string_view kind,
-           const std::vector<std::string>& sections)
-      : file_name_(file_name), kind_(kind), sections_(sections) {}
+           const std::vector<std::string>& sections, Bases bases)
+      : file_name_(file_name), kind_(kind), sections_(sections), bases_(bases) {}
 
   absl::StatusOr<std::vector<TextItem>> Split(absl::string_view text) {
     for (const absl::string_view line : absl::StrSplit(text, '\n')) {
@@ -55,6 +55,11 @@ class Splitter {
     item.line = line_;
     if (scanner.ReadName(absl::StrCat("the name of the ", kind_), &name)) {
       item.name = std::string(name);
+      absl::string_view base;
+      if (bases_ == Bases::kAllowed && scanner.TryConsumeWord("of") &&
+          scanner.ReadName(absl::StrCat("the name of the ", kind_, " that it builds on"), &base)) {
+        item.base = std::string(base);
+      }
       if (scanner.ReadQuoted("a sentence in quotes that says what it is", &item.doc) &&
           !scanner.AtEndOfLine()) {
         scanner.FailHere("the end of the line");
@@ -96,6 +101,7 @@ class Splitter {
   const absl::string_view file_name_;
   const absl::string_view kind_;
   const std::vector<std::string>& sections_;
+  const Bases bases_;
   int line_ = 0;
   std::vector<TextItem> items_;
 };
@@ -112,8 +118,9 @@ const TextSection* TextItem::Find(absl::string_view section) const {
 absl::StatusOr<std::vector<TextItem>> ParseSectionedText(absl::string_view text,
                                                          absl::string_view file_name,
                                                          absl::string_view kind,
-                                                         const std::vector<std::string>& sections) {
-  return Splitter(file_name, kind, sections).Split(text);
+                                                         const std::vector<std::string>& sections,
+                                                         Bases bases) {
+  return Splitter(file_name, kind, sections, bases).Split(text);
 }
 
 }  // namespace fixpoint

@@ -8,7 +8,8 @@
 //   after:
 //     swish(X=x) -> (Out=y)
 //
-// An item begins with a word that says what it is, its name, and a sentence in quotes. A section
+// An item begins with a word that says what it is, its name, and a sentence in quotes; where items
+// can build on others, "of" and another's name may stand before the sentence. A section
 // begins with its name and a colon, alone on a line. Blanks, empty lines and comments from # on
 // mean nothing.
 
@@ -31,6 +32,7 @@ struct TextSection {
 
 struct TextItem {
   std::string name;
+  std::string base;  // the item that it builds on; "" for none
   std::string doc;
   int line = 0;
   std::vector<TextSection> sections;  // as in the file; no name twice
@@ -39,13 +41,16 @@ struct TextItem {
   const TextSection* Find(absl::string_view section) const;
 };
 
+enum class Bases { kNone, kAllowed };
+
 // Splits a file of items that each begin with the word `kind` and have sections of those names.
 // Errors (kInvalidArgument), with file and line: a line outside of the sections, a section that is
 // unknown or given twice, a name given twice, no sentence, no item at all.
 absl::StatusOr<std::vector<TextItem>> ParseSectionedText(absl::string_view text,
                                                          absl::string_view file_name,
                                                          absl::string_view kind,
-                                                         const std::vector<std::string>& sections);
+                                                         const std::vector<std::string>& sections,
+                                                         Bases bases = Bases::kNone);
 
 }  // namespace fixpoint
 

@@ -12,9 +12,9 @@
 namespace fixpoint {
 
 // Error (kFailedPrecondition): quantizers that keep a range still have its initial value, and none
-// of their counters shows that they saw a tensor; their codes would be random. A range that training
-// would move from a number of the quantizer's own is known. Names the scales. A scale that the scope
-// lacks is not judged.
+// of their counters shows that they saw a tensor; their codes would be random. A range that
+// training would move from a number of the quantizer's own is known. Names the scales. A scale that
+// the scope lacks is not judged.
 absl::Status CheckRangesAreKnown(const Program& program, const Scope& scope,
                                  const QuantizerTable& quantizers);
 

@@ -57,6 +57,16 @@ TEST(SectionedText, LinesOfASectionKeepTheirNumbers) {
             "f.txt:3: a program or a block; expected only lines of variables and ops here");
 }
 
+TEST(SectionedText, ItemsBuildOnOthersWhereThatIsAllowed) {
+  const auto items = ParseSectionedText("quantizer q of \"p 1\" \"Q.\"\n", "f.txt", "quantizer",
+                                        {"states"}, Bases::kAllowed);
+  ASSERT_TRUE(items.ok()) << items.status();
+  EXPECT_EQ(items->front().base, "p 1");
+  EXPECT_EQ(items->front().doc, "Q.");
+  EXPECT_EQ(ErrorOf("pattern q of p \"Q.\"\n"),
+            "f.txt:1:11: found \"of\"; expected a sentence in quotes that says what it is");
+}
+
 TEST(SectionedText, MistakesAreReportedWithTheirLine) {
   EXPECT_EQ(ErrorOf("# nothing\n"), "f.txt:2: no pattern; expected pattern NAME \"what it is\"");
   EXPECT_EQ(ErrorOf("relu(X=x)\n"),

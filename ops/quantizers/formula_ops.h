@@ -32,7 +32,8 @@ class FormulaOps {
   // REQUIRES: both outlive this object.
   FormulaOps(const QuantizerText& text, const QuantizerUse& use);
 
-  // REQUIRES, of sections that read what others write: those are filled before.
+  // REQUIRES: the ops are those that ReadFormulaOp (formula_words.h) gives; sections whose names
+  // the section reads are filled before.
   absl::StatusOr<std::vector<OpDesc>> Fill(const QuantizerText::Section& section);
 
   // Whether the quantize op's range is a number for each range. REQUIRES: the forward section is

@@ -8,19 +8,14 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "ops/written_op.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/op_builder.h"
 #include "proto/program/slots.h"
-#include "proto/program/type_names.h"
 #include "proto/text/program_text.h"
+#include "transpiler/patterns/attribute_reader.h"
 #include "transpiler/patterns/condition_reader.h"
 #include "transpiler/patterns/pattern_checks.h"
-#include "transpiler/patterns/pattern_sum.h"
-#include "transpiler/patterns/sum_reader.h"
 
 namespace fixpoint {
 namespace {
@@ -93,9 +88,9 @@ class Reader {
         return is_after ? WriteAfter(name, op.line, value) : WriteBefore(name, op.line, value);
       };
       RETURN_IF_ERROR(ReadSlots(desc.outputs(), write, &op.outputs));
-      RETURN_IF_ERROR(ReadAttributes(desc, is_after, &op));
+      RETURN_IF_ERROR(attributes_.Read(desc, is_after, Place(op.line), &op.attributes));
       if (is_after) RETURN_IF_ERROR(CheckGivenAttributes(pattern_, desc, Place(op.line)));
-      RETURN_IF_ERROR(NoteVariableTypes(op));
+      RETURN_IF_ERROR(attributes_.NoteTypes(op, Place(op.line)));
       (is_after ? pattern_.after : pattern_.before).push_back(std::move(op));
     }
     return absl::OkStatus();
@@ -189,91 +184,6 @@ class Reader {
     return absl::OkStatus();
   }
 
-  absl::Status ReadAttributes(const OpDesc& desc, bool is_after, PatternOp* op) {
-    for (const OpDesc::Attr& attr : desc.attrs()) {
-      PatternAttribute one;
-      one.name = attr.name();
-      one.value = attr;
-      if (attr.type() == AttrType::STRING) {
-        RETURN_IF_ERROR(is_after ? ReadComputed(*op, &one) : ReadBound(*op, &one));
-      }
-      op->attributes.push_back(std::move(one));
-    }
-    return absl::OkStatus();
-  }
-
-  // "$c": letters, digits and "_", so that a sum can name it.
-  static bool IsVariable(absl::string_view text) {
-    return text.size() > 1 && text[0] == '$' &&
-           std::all_of(text.begin() + 1, text.end(),
-                       [](char c) { return absl::ascii_isalnum(c) || c == '_'; });
-  }
-
-  // An attribute of `before` that is a string: "$c" binds.
-  absl::Status ReadBound(const PatternOp& op, PatternAttribute* attribute) {
-    const std::string& text = attribute->value.s();
-    if (!absl::StartsWith(text, "$")) return absl::OkStatus();
-    if (!IsVariable(text)) {
-      return Error(op.line, absl::StrCat("attribute ", attribute->name, " is \"", text,
-                                         "\"; want \"$NAME\", of letters, digits and _, and "
-                                         "where: for what it has to be"));
-    }
-    auto& variables = pattern_.variables;
-    const auto known = std::find(variables.begin(), variables.end(), text);
-    attribute->variable = static_cast<int>(known - variables.begin());
-    if (known == variables.end()) variables.push_back(text);
-    return absl::OkStatus();
-  }
-
-  // One of `after`: "$c" is what it is in `before`; for what is a number, any string is a sum.
-  absl::Status ReadComputed(const PatternOp& op, PatternAttribute* attribute) const {
-    const std::string& text = attribute->value.s();
-    if (IsVariable(text)) {
-      const auto known = FindVariable(text);
-      if (!known) {
-        return Error(op.line, absl::StrCat("no attribute of `before` is \"", text,
-                                           "\"; give it there, or a value here"));
-      }
-      attribute->variable = known->variable;
-      return absl::OkStatus();
-    }
-    const std::optional<AttrType> type = TypeOfAttribute(op.type, attribute->name);
-    if (!type || !IsNumber(*type)) {
-      if (!type || !absl::StartsWith(text, "$")) return absl::OkStatus();
-      return Error(op.line, absl::StrCat("attribute ", attribute->name, " is \"", text,
-                                         "\", and of type ", AttrTypeName(*type),
-                                         "; want \"$NAME\" of `before`: numbers are computed"));
-    }
-    const std::string named = absl::StrCat("attribute ", attribute->name, ", \"", text, "\"");
-    ASSIGN_OR_RETURN(PatternSum sum,
-                     ParseSum(text, absl::StrCat(Place(op.line), named, ", "), Names()));
-    if (sum.whole().type != SumTerm::Type::kNumber) {
-      return Error(op.line,
-                   absl::StrCat(named, ", is ", TypeOfTerm(sum.whole().type), "; want a number"));
-    }
-    if (sum.whole().is_float && (*type == AttrType::INT || *type == AttrType::LONG)) {
-      return Error(op.line, absl::StrCat(named, ", is a float; want an integer"));
-    }
-    attribute->sum = std::move(sum);
-    attribute->type = *type;
-    return absl::OkStatus();
-  }
-
-  absl::Status NoteVariableTypes(const PatternOp& op) {
-    for (const PatternAttribute& attribute : op.attributes) {
-      if (attribute.variable < 0) continue;
-      const AttrType type = *TypeOfAttribute(op.type, attribute.name);
-      const auto [known, is_new] = variable_types_.try_emplace(attribute.variable, type);
-      if (!is_new && known->second != type) {
-        return Error(op.line,
-                     absl::StrCat("\"", pattern_.variables[attribute.variable], "\" is of type ",
-                                  AttrTypeName(known->second), ", and attribute ", attribute.name,
-                                  " of type ", AttrTypeName(type), "; want one type"));
-      }
-    }
-    return absl::OkStatus();
-  }
-
   absl::Status ReadDeclarations(const ProgramPart& before) {
     for (int i = 0; i < before.block.vars_size(); ++i) {
       const VarDesc& var = before.block.vars(i);
@@ -303,29 +213,8 @@ class Reader {
   absl::Status ReadWhere() {
     const TextSection* const section = item_.Find("where");
     if (section == nullptr) return absl::OkStatus();
-    ASSIGN_OR_RETURN(pattern_.conditions, ReadConditions(*section, file_, Names()));
+    ASSIGN_OR_RETURN(pattern_.conditions, ReadConditions(*section, file_, attributes_.Names()));
     return absl::OkStatus();
-  }
-
-  // What sums may name, once `before` is read.
-  SumNames Names() const {
-    SumNames names;
-    names.attribute = [this](absl::string_view name) { return FindVariable(name); };
-    names.value = [this](absl::string_view name) -> std::optional<int> {
-      const auto known = names_.find(name);
-      if (known == names_.end() || pattern_.values[known->second.value].kind == Kind::kMade) {
-        return std::nullopt;
-      }
-      return known->second.value;
-    };
-    return names;
-  }
-  std::optional<SumNames::Attribute> FindVariable(absl::string_view name) const {
-    const auto& variables = pattern_.variables;
-    const auto known = std::find(variables.begin(), variables.end(), name);
-    if (known == variables.end()) return std::nullopt;
-    const int variable = static_cast<int>(known - variables.begin());
-    return SumNames::Attribute{variable, variable_types_.at(variable)};
   }
 
   absl::Status CheckResults() const {
@@ -401,7 +290,7 @@ class Reader {
   const absl::string_view file_;
   Pattern pattern_;
   absl::flat_hash_map<std::string, Name> names_;
-  absl::flat_hash_map<int, AttrType> variable_types_;
+  AttributeReader attributes_{&pattern_};
 };
 
 }  // namespace

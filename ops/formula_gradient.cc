@@ -158,4 +158,17 @@ absl::StatusOr<std::vector<OpDesc>> GradientOpsOf(const Formula& formula, Era er
   return ops;
 }
 
+const OpDesc* FindOpWithoutGradient(const Formula& formula) {
+  Names read = {formula.result};
+  const std::vector<std::string> constants = ConstantsOf(formula);
+  for (auto op = formula.ops.rbegin(); op != formula.ops.rend(); ++op) {
+    for (const std::string& constant : constants) read.erase(constant);
+    if (!WritesOneOf(*op, read)) continue;
+    const OpSchema* const schema = FindOpSchema(op->type());
+    if (schema == nullptr || !schema->gradient_known()) return &*op;
+    AddReads(*op, &read);
+  }
+  return nullptr;
+}
+
 }  // namespace fixpoint

@@ -30,6 +30,10 @@ struct Formula {
 // AppendBackward, as where an op has no gradient.
 absl::StatusOr<std::vector<OpDesc>> GradientOpsOf(const Formula& formula, Era era);
 
+// The last op between an input and the result that has no known gradient, so that GradientOpsOf
+// fails; null if there is none.
+const OpDesc* FindOpWithoutGradient(const Formula& formula);
+
 }  // namespace fixpoint
 
 #endif  // FIXPOINT_OPS_FORMULA_GRADIENT_H_

@@ -300,17 +300,31 @@ class TextQuantizer final : public Quantizer {
       formula.constants.push_back(setting.name);
     }
     absl::StatusOr<Ops> ops = GradientOpsOf(formula, era);
-    if (!ops.ok()) {
-      return text_->Error(text_->line,
-                          absl::StrCat("its gradient cannot be derived: ", ops.status().message(),
-                                       "; ", kStraightThroughAttr, "=true passes it on unchanged, ",
-                                       kStopGradientAttr, "=true passes none"));
-    }
+    if (!ops.ok()) return WhyNotDerived(formula, ops.status());
     for (OpDesc& op : *ops) {
       const auto found = rounding.find(TheOutput(op));
       if (found != rounding.end()) op = found->second;
     }
     return ops;
+  }
+
+  // The error of a gradient that cannot be derived, at the op that hinders.
+  absl::Status WhyNotDerived(const Formula& formula, const absl::Status& status) const {
+    const OpDesc* const op = FindOpWithoutGradient(formula);
+    if (op == nullptr) {
+      return text_->Error(text_->line,
+                          absl::StrCat("its gradient cannot be derived: ", status.message()));
+    }
+    const auto& section = text_->surrogate.ops.empty() ? text_->forward : text_->surrogate;
+    int line = text_->line;
+    for (size_t i = 0; i < section.ops.size(); ++i) {
+      if (TheOutput(section.ops[i]) == TheOutput(*op)) line = section.lines[i];
+    }
+    return text_->Error(
+        line,
+        absl::StrCat("the gradient of ", op->type(), " is not known, so that that of ", kResult,
+                     " cannot be derived; ", kStraightThroughAttr, "=true passes it on unchanged, ",
+                     kStopGradientAttr, "=true passes none"));
   }
 
   // Without an update section, what is trained is updated by gradient descent.

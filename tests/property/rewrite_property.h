@@ -1,4 +1,4 @@
-// What must hold when random programs are rewritten by the built-in patterns.
+// What must hold when random programs are rewritten by the built-in patterns and by random ones.
 
 #ifndef FIXPOINT_TESTS_PROPERTY_REWRITE_PROPERTY_H_
 #define FIXPOINT_TESTS_PROPERTY_REWRITE_PROPERTY_H_
@@ -13,6 +13,7 @@ struct RewriteOutcome {
   //   rewrites   the patterns are applied, and the result verifies
   //   same       it computes the same, gradients of parameters included, up to the rounding of
   //              doubles
+  //   gradients  are what differences of the loss say, at a random element
   //   again      the patterns match nothing any more
   //   undo       gives the program back, byte for byte
   std::string report;
@@ -20,8 +21,9 @@ struct RewriteOutcome {
   int replaced_with_gradients = 0;
 };
 
-// A program of random layers in which the ops of random patterns stand, some of whose inner values
-// are read elsewhere too, with a backward pass or without, and random ones of the patterns.
+// A program of random layers in which the ops of built-in patterns and of random identities
+// (random_pattern.h) stand, some of whose inner values are read elsewhere too, with a backward pass
+// or without.
 RewriteOutcome RewriteOfSeed(uint64_t seed);
 
 }  // namespace fixpoint

@@ -96,9 +96,20 @@ class Conditions {
     return true;
   }
 
-  // Whether the pattern names the value, so that gradients might pass it.
+  // Whether the pattern names the value, and computes it from others, so that gradients might pass
+  // it.
   bool PassesGradient(const Value& value) const {
-    return std::find(match_.values.begin(), match_.values.end(), &value) != match_.values.end();
+    return std::find(match_.values.begin(), match_.values.end(), &value) != match_.values.end() &&
+           !IsConstant(value);
+  }
+
+  // Whether matched ops compute it from nothing, as fill_constant does.
+  bool IsConstant(const Value& value) const {
+    if (!IsMatched(value)) return false;
+    const auto inputs = value.op()->inputs();
+    return std::all_of(inputs.begin(), inputs.end(), [this](const Argument* input) {
+      return input->value() == nullptr || IsConstant(*input->value());
+    });
   }
 
   // The op of the match's block that is, or runs, an op.

@@ -62,6 +62,12 @@ struct MatchStep {
   int op = 0;
   int value = 0;
   bool writes = false;
+  // The positions of the conditions all of whose names are known once this op is, and not before.
+  std::vector<int> conditions;
+  // What is known once this op is and matters to later ones, or to their conditions: whether they
+  // are found depends on nothing else.
+  std::vector<int> kept_values;      // positions in Pattern::values
+  std::vector<int> kept_attributes;  // positions in Pattern::variables
 };
 
 struct Pattern {

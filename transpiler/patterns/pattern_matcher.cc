@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -14,13 +15,14 @@
 #include "proto/program/program.h"
 #include "proto/program/type_names.h"
 #include "proto/text/program_text.h"
+#include "proto/wire/deterministic_bytes.h"
 #include "transpiler/patterns/condition_values.h"
 
 namespace fixpoint {
 namespace {
 
-// How many ops are compared with those of the pattern for one root: ops that commute have two
-// orders each, and more orders than that are not what a pattern is about.
+// How many ops are compared with those of the pattern for one root. What failed is not tried again
+// (Search::DeadEnd), so that more than this takes names that many ops share.
 constexpr int kMostComparisons = 4096;
 
 // Whether two attributes say the same: INT and LONG, and FLOAT and FLOAT64, are alike, as files of
@@ -134,8 +136,13 @@ class PatternMatcher::Search {
     match.ops.resize(pattern_.before.size());
     match.values.resize(pattern_.values.size());
     match.attributes.resize(pattern_.variables.size());
-    if (!Try(root, 0, match)) return std::nullopt;
-    return match;
+    if (Try(root, 0, match)) return match;
+    if (partial_ != nullptr && comparisons_ > kMostComparisons) {
+      partial_->obstacle = {&root, absl::StrCat("after ", kMostComparisons,
+                                                " comparisons no more orders of what commutes are "
+                                                "tried")};
+    }
+    return std::nullopt;
   }
 
  private:
@@ -148,7 +155,12 @@ class PatternMatcher::Search {
       if (swapped && operands.x == nullptr) break;
       Match longer = match;
       if (!Bind(op, index, swapped ? operands : Operands(), longer)) continue;
-      if (step + 1 == pattern_.steps.size() ? ConditionsHold(longer) : Find(step + 1, longer)) {
+      if (!ConditionsHold(step, longer)) continue;
+      const bool has_other_order = operands.x != nullptr && !swapped;
+      if (has_other_order) ++orders_left_;
+      const bool is_found = step + 1 == pattern_.steps.size() || FindOnce(step + 1, longer);
+      if (has_other_order) --orders_left_;
+      if (is_found) {
         match = std::move(longer);
         return true;
       }
@@ -156,13 +168,53 @@ class PatternMatcher::Search {
     return false;
   }
 
-  bool ConditionsHold(const Match& match) {
-    for (const PatternCondition& condition : pattern_.conditions) {
+  bool ConditionsHold(size_t step, const Match& match) {
+    const Op& root = *match.ops[pattern_.steps.front().op];
+    for (const int i : pattern_.steps[step].conditions) {
+      const PatternCondition& condition = pattern_.conditions[i];
       if (Holds(condition, match)) continue;
-      return Fail(match, *match.ops[pattern_.steps.front().op],
-                  [&] { return WhyNot(condition, match); });
+      const auto reason = [&] { return WhyNot(condition, match); };
+      if (!FailForm(match, root, pattern_.steps[step].op, reason)) return false;
     }
     return true;
+  }
+
+  // A step that is not found, with what it depends on (MatchStep::kept_values and
+  // kept_attributes of the step before it).
+  struct DeadEnd {
+    size_t step;
+    std::vector<const Value*> values;
+    std::vector<std::string> attributes;
+
+    friend bool operator==(const DeadEnd& a, const DeadEnd& b) {
+      return a.step == b.step && a.values == b.values && a.attributes == b.attributes;
+    }
+    template <typename H>
+    friend H AbslHashValue(H h, const DeadEnd& end) {
+      return H::combine(std::move(h), end.step, end.values, end.attributes);
+    }
+  };
+  DeadEnd EndAt(size_t step, const Match& match) const {
+    DeadEnd end{step, {}, {}};
+    for (const int value : pattern_.steps[step - 1].kept_values) {
+      end.values.push_back(match.values[value]);
+    }
+    for (const int variable : pattern_.steps[step - 1].kept_attributes) {
+      end.attributes.push_back(DeterministicBytes(match.attributes[variable]));
+    }
+    return end;
+  }
+
+  // Find, where it has not failed before. An op that is there already may be the only thing that
+  // hinders, and another order may be without it.
+  bool FindOnce(size_t step, Match& match) {
+    if (!dead_ends_.empty() && dead_ends_.contains(EndAt(step, match))) return false;
+    const int ops_there_already = ops_there_already_;
+    if (Find(step, match)) return true;
+    if (orders_left_ > 0 && ops_there_already == ops_there_already_) {
+      dead_ends_.insert(EndAt(step, match));
+    }
+    return false;
   }
 
   bool Find(size_t step, Match& match) {
@@ -179,7 +231,11 @@ class PatternMatcher::Search {
       });
     }
     for (const Argument* reader : value.readers()) {
-      if (Try(reader->op(), step, match)) return true;
+      const bool has_other_reader = reader != value.readers().back();
+      if (has_other_reader) ++orders_left_;
+      const bool is_found = Try(reader->op(), step, match);
+      if (has_other_reader) --orders_left_;
+      if (is_found) return true;
     }
     return Fail(match, *value.op(), [&] {
       return absl::StrCat("\"", value.variable().name(), "\" is read by no ",
@@ -210,14 +266,15 @@ class PatternMatcher::Search {
     const auto fail = [&](auto... why) {
       return Fail(match, op, [&] { return absl::StrCat(why...); });
     };
-    if (++comparisons_ > kMostComparisons) {
-      return fail("there are too many orders of what commutes to try");
-    }
+    if (++comparisons_ > kMostComparisons) return false;
     if (op.type() != wanted.type) return fail("the pattern has ", wanted.type, " here");
     if (&op.block() != block_ || !op.sub_blocks().empty() || !IsForward(op)) {
       return fail("it is in another block, runs a block, or is not of the forward part");
     }
-    if (match.Has(op)) return fail("the pattern has two ops of that type here");
+    if (match.Has(op)) {
+      ++ops_there_already_;
+      return fail("the pattern has two ops of that type here");
+    }
     if (const std::optional<std::string> fused = FindFusedAttribute(op.desc())) {
       return fail("its ", *fused, " says that it does other ops' work too");
     }
@@ -305,6 +362,9 @@ class PatternMatcher::Search {
   std::optional<Obstacle>* of_root_ = nullptr;
   const Block* block_ = nullptr;
   int comparisons_ = 0;
+  int orders_left_ = 0;        // of what is being tried: other orders, and other readers
+  int ops_there_already_ = 0;  // how often an op was found a second time
+  absl::flat_hash_set<DeadEnd> dead_ends_;
 };
 
 std::optional<Match> PatternMatcher::MatchAt(const Op& root) const {

@@ -50,8 +50,9 @@ class PatternMatcher {
   PatternMatcher(const Pattern& pattern, Era era) : pattern_(pattern), era_(era) {}
 
   // The match whose root is this op, the first if there are several: an op that commutes is tried
-  // in both orders. Time is linear in the pattern and in the readers of its results, but for ops
-  // that commute, of which a fixed number of orders is tried.
+  // in both orders. Time is linear in the pattern, in the readers of its results and in the orders
+  // of ops that commute, as far as names and conditions do not depend on several of these at once;
+  // for those a fixed number of comparisons is made.
   std::optional<Match> MatchAt(const Op& root) const;
 
   // Why an op at which MatchAt finds nothing is no root: from the longest match that failed. What

@@ -15,6 +15,7 @@
 #include "proto/text/program_text.h"
 #include "transpiler/patterns/attribute_reader.h"
 #include "transpiler/patterns/condition_reader.h"
+#include "transpiler/patterns/match_steps.h"
 #include "transpiler/patterns/pattern_checks.h"
 
 namespace fixpoint {
@@ -225,65 +226,14 @@ class Reader {
                  "`after` writes nothing that `before` writes; the result of both has one name");
   }
 
-  // The values that an op reads or writes.
-  static std::vector<int> ValuesOf(const std::vector<PatternSlot>& slots) {
-    std::vector<int> values;
-    for (const PatternSlot& slot : slots) {
-      values.insert(values.end(), slot.values.begin(), slot.values.end());
-    }
-    return values;
-  }
-
-  // Ops are found from the last one upwards, and downwards only where that does not reach them.
   absl::Status FindSteps() {
-    const int ops = static_cast<int>(pattern_.before.size());
-    std::vector<bool> found(ops, false);
-    const auto add = [&](int op, int value, bool writes) {
-      found[op] = true;
-      pattern_.steps.push_back({op, value, writes});
-    };
-    add(ops - 1, -1, false);
-    while (static_cast<int>(pattern_.steps.size()) < ops) {
-      if (AddWriter(&found) || AddReader(&found)) continue;
-      const int lost =
-          static_cast<int>(std::find(found.begin(), found.end(), false) - found.begin());
-      return Error(pattern_.before[lost].line,
-                   absl::StrCat("the ", pattern_.before[lost].type,
-                                " is not connected with the last op of `before` by values that "
-                                "these ops write; want one connected pattern, or several"));
-    }
-    return absl::OkStatus();
-  }
-
-  // Adds the op that writes a value which an op that is found reads.
-  bool AddWriter(std::vector<bool>* found) {
-    for (size_t step = 0; step < pattern_.steps.size(); ++step) {
-      for (const int read : ValuesOf(pattern_.before[pattern_.steps[step].op].inputs)) {
-        if (AddOp(read, /*writes=*/true, found)) return true;
-      }
-    }
-    return false;
-  }
-  // Adds an op that reads a value which an op that is found writes.
-  bool AddReader(std::vector<bool>* found) {
-    for (size_t step = 0; step < pattern_.steps.size(); ++step) {
-      for (const int written : ValuesOf(pattern_.before[pattern_.steps[step].op].outputs)) {
-        if (AddOp(written, /*writes=*/false, found)) return true;
-      }
-    }
-    return false;
-  }
-  bool AddOp(int value, bool writes, std::vector<bool>* found) {
-    for (size_t op = 0; op < pattern_.before.size(); ++op) {
-      if ((*found)[op]) continue;
-      const PatternOp& candidate = pattern_.before[op];
-      const std::vector<int> values = ValuesOf(writes ? candidate.outputs : candidate.inputs);
-      if (std::count(values.begin(), values.end(), value) == 0) continue;
-      (*found)[op] = true;
-      pattern_.steps.push_back({static_cast<int>(op), value, writes});
-      return true;
-    }
-    return false;
+    const std::optional<int> lost = AddMatchSteps(&pattern_);
+    if (!lost) return absl::OkStatus();
+    const PatternOp& op = pattern_.before[*lost];
+    return Error(op.line, absl::StrCat("the ", op.type,
+                                       " is not connected with the last op of `before` by values "
+                                       "that these ops write; want one connected pattern, or "
+                                       "several"));
   }
 
   const TextItem& item_;

@@ -79,19 +79,27 @@ absl::Status QuantizerWriter::WriteAll() {
 }
 
 absl::Status QuantizerWriter::WriteBias(const Site& site, const SiteFacts& facts) {
-  const Op& product = *ProductOfBias(*site.readers.front());
+  const Argument& bias = *site.readers.front();
+  const Op& product = *ProductOfBias(bias);
   const ProductSites operands = SitesOfProduct(product, facts);
+  const Site* const of_sums = SiteOfAddedSums(bias, facts);
   Place place = PlaceOf(site);
-  place.before = &product;
+  // Where the steps are known: those of codes of sums only after these.
+  place.before = of_sums != nullptr ? &bias.op() : &product;
   Writing writing{&site, nullptr, nullptr, place, /*is_test=*/false};
   ASSIGN_OR_RETURN(const std::string numbers, DeclareLike(writing, ".quant_dequant"));
   OpBuilder quantize = rewriter_.New(kQuantizeBias);
-  quantize.Input("X", site.value->variable().name())
-      .Input("InputScale", scales_.at(operands.activation))
-      .Input("WeightScale", scales_.at(operands.weight))
-      .Output("Out", numbers)
-      .IntAttr("input_largest_code", CodesOfScale(StoredSpecOf(*operands.activation)))
-      .IntAttr("weight_largest_code", CodesOfScale(StoredSpecOf(*operands.weight)));
+  quantize.Input("X", site.value->variable().name()).Output("Out", numbers);
+  if (of_sums != nullptr) {
+    quantize.Input("InputScale", scales_.at(of_sums))
+        .IntAttr("input_largest_code", CodesOfScale(StoredSpecOf(*of_sums)))
+        .IntAttr("weight_largest_code", 1);
+  } else {
+    quantize.Input("InputScale", scales_.at(operands.activation))
+        .Input("WeightScale", scales_.at(operands.weight))
+        .IntAttr("input_largest_code", CodesOfScale(StoredSpecOf(*operands.activation)))
+        .IntAttr("weight_largest_code", CodesOfScale(StoredSpecOf(*operands.weight)));
+  }
   Insert(writing, quantize);
   ASSIGN_OR_RETURN(const std::string scheduled, Schedule(writing, numbers));
   return Rewire(writing, scheduled);

@@ -149,28 +149,31 @@ void RowWiseDequantize(CaseMaker& c) {
   c.Exact();
 }
 
-std::string LargestCodesText(CaseMaker& c) {
-  return absl::StrCat("{input_largest_code=", LargestCode(c.Between(2, 8)),
+// The steps of an op of a bias [channels]: its inputs but X, its output and its attributes.
+std::string StepsOfBias(CaseMaker& c, int64_t channels) {
+  const std::string range = c.Numbers({1}, 0.01f, 9);
+  if (c.OneIn(4)) {
+    return absl::StrCat(", InputScale=", range,
+                        ") -> (Out=out) {input_largest_code=", LargestCode(c.Between(2, 16)),
+                        ", weight_largest_code=1}");
+  }
+  const std::string ranges = c.Numbers({c.OneIn(2) ? 1 : channels}, 0.01f, 2);
+  return absl::StrCat(", InputScale=", range, ", WeightScale=", ranges,
+                      ") -> (Out=out) {input_largest_code=", LargestCode(c.Between(2, 8)),
                       ", weight_largest_code=", LargestCode(c.Between(2, 8)), "}");
 }
 
 void QuantizeBias(CaseMaker& c) {
   const int64_t channels = c.Between(1, 40);
   const std::string x = c.WideNumbers({channels}, 9);
-  const std::string range = c.Numbers({1}, 0.01f, 9);
-  const std::string ranges = c.Numbers({c.OneIn(2) ? 1 : channels}, 0.01f, 2);
-  c.Op("fake_quantize_dequantize_bias(X=", x, ", InputScale=", range, ", WeightScale=", ranges,
-       ") -> (Out=out) ", LargestCodesText(c));
+  c.Op("fake_quantize_dequantize_bias(X=", x, StepsOfBias(c, channels));
   c.Exact();
 }
 
 void DequantizeBias(CaseMaker& c) {
   const int64_t channels = c.Between(1, 40);
   const std::string x = c.Integers(VarType::INT32, {channels}, -(1 << 24), 1 << 24);
-  const std::string range = c.Numbers({1}, 0.01f, 9);
-  const std::string ranges = c.Numbers({c.OneIn(2) ? 1 : channels}, 0.01f, 2);
-  c.Op("fake_dequantize_bias(X=", x, ", InputScale=", range, ", WeightScale=", ranges,
-       ") -> (Out=out) ", LargestCodesText(c));
+  c.Op("fake_dequantize_bias(X=", x, StepsOfBias(c, channels));
   c.Exact();
 }
 

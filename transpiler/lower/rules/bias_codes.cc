@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "ops/bias_codes.h"
@@ -51,23 +52,27 @@ absl::StatusOr<std::optional<ParameterBiasCodes>> FindParameterBiasCodes(const A
   found.codes = read->input;
   ASSIGN_OR_RETURN(found.tensor, FindOf(*found.codes, VarType::INT32, lowering));
   ASSIGN_OR_RETURN(const Tensor* input_range, FindOf(*read->input_range, VarType::FP32, lowering));
-  ASSIGN_OR_RETURN(const Tensor* ranges, FindOf(*read->weight_ranges, VarType::FP32, lowering));
-  if (found.tensor == nullptr || input_range == nullptr || ranges == nullptr) return std::nullopt;
+  std::vector<float> ranges = {1};
+  if (read->weight_ranges != nullptr) {
+    ASSIGN_OR_RETURN(const Tensor* held, FindOf(*read->weight_ranges, VarType::FP32, lowering));
+    if (held == nullptr) return std::nullopt;
+    ranges.assign(held->data<float>().begin(), held->data<float>().end());
+  }
+  if (found.tensor == nullptr || input_range == nullptr) return std::nullopt;
   RETURN_IF_ERROR(CheckRanges(*op, input_range->data<float>()));
-  RETURN_IF_ERROR(CheckRanges(*op, ranges->data<float>()));
+  RETURN_IF_ERROR(CheckRanges(*op, ranges));
   const absl::Span<const int32_t> codes = found.tensor->data<int32_t>();
-  if (input_range->size() != 1 || codes.size() % ranges->size() != 0) {
+  if (input_range->size() != 1 || codes.size() % ranges.size() != 0) {
     return absl::InvalidArgumentError(absl::StrCat(
         DescribeInFile(*op), ": X has ", codes.size(), " codes, and there are ",
-        input_range->size(), " and ", ranges->size(),
+        input_range->size(), " and ", ranges.size(),
         " ranges; want one of the input, and of the weight one or one for each channel"));
   }
   const std::string said =
       absl::StrCat(DescribeInFile(*op), ": X \"", std::string(found.codes->name()), "\" holds");
   for (const int32_t code : codes) RETURN_IF_ERROR(CheckBiasCode(code, said));
   for (size_t c = 0; c < codes.size(); ++c) {
-    found.steps.push_back(
-        read->Step(input_range->data<float>()[0], ranges->data<float>()[c % ranges->size()]));
+    found.steps.push_back(read->Step(input_range->data<float>()[0], ranges[c % ranges.size()]));
   }
   return found;
 }

@@ -170,7 +170,7 @@ std::optional<BiasCodeOp> ReadBiasCodeOp(const Op& op, Era era) {
   read.input_range = op.Input("InputScale");
   read.weight_ranges = op.Input("WeightScale");
   if (!attributes || read.input == nullptr || read.output == nullptr ||
-      read.input_range == nullptr || read.weight_ranges == nullptr) {
+      read.input_range == nullptr) {
     return std::nullopt;
   }
   read.input_largest_code = static_cast<int32_t>(attributes->Int("input_largest_code"));
@@ -179,6 +179,7 @@ std::optional<BiasCodeOp> ReadBiasCodeOp(const Op& op, Era era) {
     read.bits = static_cast<int>(attributes->Int("bit_length"));
     if (!AreBiasBits(read.bits)) return std::nullopt;
   }
+  if (read.weight_ranges == nullptr && read.weight_largest_code != 1) return std::nullopt;
   return read;
 }
 

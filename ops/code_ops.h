@@ -79,21 +79,23 @@ std::optional<CodeOp> ReadCodeOp(const Op& op, Era era, int least_bits = kLeastB
 // and of its codes in a portable program. They read X, InputScale and WeightScale, write Out, and
 // have the INTs input_largest_code and weight_largest_code: how many codes a scale stands for,
 // which is 1 where it is the step between two codes (codes_of_scale). A step is never 0, as a range
-// may be (affine_codes.h). How many bits codes have is an attribute of the op that makes them, and
-// afterwards their type.
+// may be (affine_codes.h). Without WeightScale the bias is added to codes, of which InputScale is
+// the scale, and weight_largest_code is 1. How many bits codes have is an attribute of the op that
+// makes them, and afterwards their type.
 inline constexpr char kQuantizeBias[] = "fake_quantize_dequantize_bias";
 inline constexpr char kDequantizeBias[] = "fake_dequantize_bias";
 
 struct BiasCodeOp {
   const Argument* input = nullptr;  // numbers, or codes; one for each channel
   const Argument* output = nullptr;
-  const Argument* input_range = nullptr;    // of the product's activation
-  const Argument* weight_ranges = nullptr;  // of its weight: one, or one for each channel
+  const Argument* input_range = nullptr;  // of the product's activation
+  // Of its weight: one, or one for each channel. Null where the steps are those of the activation.
+  const Argument* weight_ranges = nullptr;
   int32_t input_largest_code = 0;
   int32_t weight_largest_code = 0;
   int bits = 0;  // AreBiasBits; 0 of kDequantizeBias
 
-  // The step of a channel's sums.
+  // The step of a channel's sums; `of_weight` is 1 without weight_ranges.
   float Step(float of_input, float of_weight) const {
     return BiasStep(of_input, input_largest_code, of_weight, weight_largest_code);
   }

@@ -17,7 +17,8 @@ namespace fixpoint {
 OpSchemaBuilder& DefineStored(OpSchemaBuilder& op);
 // The same for an op that adds up codes, with `input_zero_point`, the code of 0 in its input, and
 // the attributes of an epilogue (ops/epilogue_attributes.h), whose operands are the arguments of
-// the slot Operands in the order of the stages that have one.
+// the slot Operands in the order of the stages that have one. What a stage adds to channels is
+// FP32, or codes of a bias (ops/bias_codes.h), INT32, in the step that the numbers have there.
 OpSchemaBuilder& DefineEpilogue(OpSchemaBuilder& op);
 // The same for an op of products of codes, with `weight_zero_point`, the code of 0 in its weight,
 // or in its second factor.

@@ -16,7 +16,12 @@ absl::Status InferBias(InferContext& op) {
     return absl::InvalidArgumentError(absl::StrCat(code, " is ", op.Int(code), "; want 1 or more"));
   }
   TensorInfo out = op.Input("X");
-  const TensorInfo ranges = op.Input("WeightScale");
+  const bool has_ranges = op.HasInput("WeightScale");
+  const TensorInfo ranges = has_ranges ? op.Input("WeightScale") : TensorInfo();
+  if (const int64_t code = op.Int("weight_largest_code"); !has_ranges && code != 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("weight_largest_code is ", code, ", and there is no WeightScale; want 1"));
+  }
   if (out.has_dims() && out.rank() != 1) {
     return absl::InvalidArgumentError(
         absl::StrCat("X is ", DimsText(out.dims), "; want one number for each channel"));
@@ -42,7 +47,7 @@ absl::Status InferQuantizedBias(InferContext& op) {
 }
 
 OpSchemaBuilder& Define(OpList& ops, QuantOp quant_op, absl::string_view type) {
-  return ops.Define(absl::StrCat(type, "(X, InputScale, WeightScale) -> (Out)"))
+  return ops.Define(absl::StrCat(type, "(X, InputScale, WeightScale?) -> (Out)"))
       .Quantizes(quant_op)
       .Attr("input_largest_code", Required(INT))
       .Attr("weight_largest_code", Required(INT));
@@ -56,8 +61,9 @@ void DefineBiasQuantizers(OpList& ops) {
           "Out = round(X / step) * step, ties to even, with the step of sums of products of codes: "
           "(InputScale / input_largest_code) * (WeightScale / weight_largest_code), of one weight "
           "range or one for each channel of X [C]; a scale that is a step has the largest code 1. "
-          "round(X / step) is clamped to bit_length bits, 16 or 32 (to 2^30). A sum with Out is "
-          "that of the integers.")
+          "Without WeightScale, the step is that of codes to which Out is added. round(X / step) "
+          "is "
+          "clamped to bit_length bits, 16 or 32 (to 2^30). A sum with Out is that of the integers.")
       .Attr("bit_length", Int(32))
       .Infer(InferQuantizedBias)
       .Gradient("stright_throuth_estimator_grad(Out@GRAD) -> (X@GRAD)", Eras::kPaddle2)

@@ -380,6 +380,16 @@ constexpr InferCase kOthers[] = {
           input_largest_code=255, weight_largest_code=127, output_largest_code=255, channel_axis=1,
           roundings=3})",
      "error: roundings is 3; want 1 or 2"},
+    {R"(var b i32[6]
+        var r f32[1]
+        fake_dequantize_bias(X=b, InputScale=r) -> (Out=y) {
+          input_largest_code=32767, weight_largest_code=1})",
+     "Out=FP32[6]"},
+    {R"(var b f32[6]
+        var r f32[1]
+        fake_quantize_dequantize_bias(X=b, InputScale=r) -> (Out=y) {
+          input_largest_code=32767, weight_largest_code=127})",
+     "error: weight_largest_code is 127, and there is no WeightScale; want 1"},
     {R"(var x i8[4,3]
         var w i8[3,2]
         var s f32[2]

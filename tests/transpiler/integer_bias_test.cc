@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -125,8 +126,10 @@ TEST(IntegerBias, StaysFloatWhereTheWeightIsOnTheLeft) {
               testing::HasSubstr("the weight is X, whose channels are rows"));
 }
 
-// Why the bias of a product with a weight of `rows` rows stays float; "" if it does not.
-std::string WhyFloat(int64_t rows, const std::string& config) {
+// Why the bias of a product with a weight of `rows` rows stays float; "" if it does not. With
+// `of_sums`, sums are quantized before it is added.
+std::string WhyFloat(int64_t rows, const std::string& config,
+                     const std::optional<QuantSpec>& of_sums = std::nullopt) {
   Program program = ParsedProgram(
       absl::StrCat("var x f32[-1,", rows, "]\nvar w f32[", rows, ",4] persistable\n", R"(
   var b f32[4] persistable
@@ -141,6 +144,13 @@ std::string WhyFloat(int64_t rows, const std::string& config) {
   }
   options.target->mutable_weight_abilities()->set_max_bits(16);
   options.target->mutable_activation_abilities()->set_max_bits(16);
+  if (of_sums) {
+    Target::ObservedOutputs& outputs = *options.target->add_outputs();
+    outputs.add_types("mul");
+    *outputs.mutable_spec() = *of_sums;
+    outputs.set_quantize(true);
+    outputs.set_always(true);
+  }
   EXPECT_TRUE(ParseTextMessage(config, "config", &options.config).ok());
   const auto made = Transpile(&program, options);
   EXPECT_TRUE(made.ok()) << made.status();
@@ -179,6 +189,23 @@ TEST(IntegerBias, StaysFloatWhereTheProductDoes) {
             "the product stays float: ranges belong to other channels than the output's");
   EXPECT_EQ(WhyFloat(3, "fc_weights { quantizer: 'row_wise_min_max' axis: 0 }"),
             "the product stays float: ranges belong to other channels than the output's");
+}
+
+TEST(IntegerBias, IsAddedToWideCodesOfSumsInStepsOfPowersOfTwo) {
+  const auto why = [](const std::string& spec) {
+    QuantSpec of_sums;
+    EXPECT_TRUE(ParseTextMessage(spec, "spec", &of_sums).ok());
+    return WhyFloat(3, "", of_sums);
+  };
+  constexpr char kPowers[] = "parameters { key: 'power_of_two_steps' value: 1 }";
+  constexpr char kPlace[] = "X is p, which is quantized before the bias is added, ";
+  EXPECT_EQ(why(absl::StrCat("bits: 16 ", kPowers)), "");
+  EXPECT_EQ(why(absl::StrCat("bits: 9 ", kPowers)), "");
+  EXPECT_EQ(why(absl::StrCat("bits: 8 ", kPowers)),
+            absl::StrCat(kPlace, "to codes of 8 bits or fewer"));
+  EXPECT_EQ(why("bits: 16"), absl::StrCat(kPlace, "and not in one step that is a power of two"));
+  EXPECT_EQ(why(absl::StrCat("bits: 16 quantizer: 'abs_max' ", kPowers)),
+            absl::StrCat(kPlace, "to a range that is found anew at every run"));
 }
 
 // The scale of an affine quantizer is a step, which stands for one code.

@@ -95,6 +95,9 @@ constexpr BadTarget kBadTargets[] = {
      "without shared_scale"},
     {"ConditionOfNothing", "types: \"mul\"", "types: \"mul\" when { attr: \"a\" }",
      "t.textproto: ops[0].when: a condition has an attr and one of equals and is"},
+    {"OutputsThatAreOnlyObserved", "name: \"t\"",
+     "name: \"t\" outputs { types: \"mul\" always: true }",
+     "t.textproto: outputs[0]: always is true, and quantize is not; want both, or neither"},
     {"UnknownComposite", "name: \"t\"", "name: \"t\" composites: \"layer_nrm\"",
      "t.textproto: composites: \"layer_nrm\" has no components; want some of fc, gelu, group_norm, "
      "gru_unit, "

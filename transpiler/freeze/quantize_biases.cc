@@ -70,12 +70,15 @@ class BiasQuantizer {
       return absl::InvalidArgumentError(absl::StrCat(
           DescribeInFile(op),
           ": wants X, InputScale, WeightScale and Out, one variable each, and input_largest_code "
-          "and weight_largest_code, an INT each"));
+          "and weight_largest_code, an INT each; without WeightScale the latter is 1"));
     }
     const std::string x(read->input->name());
     ASSIGN_OR_RETURN(const std::vector<float> bias, NumbersOf(*read->input));
     ASSIGN_OR_RETURN(const std::vector<float> input_range, RangesOf(*read->input_range));
-    ASSIGN_OR_RETURN(const std::vector<float> ranges, RangesOf(*read->weight_ranges));
+    std::vector<float> ranges = {1};
+    if (read->weight_ranges != nullptr) {
+      ASSIGN_OR_RETURN(ranges, RangesOf(*read->weight_ranges));
+    }
     if (bias.size() % ranges.size() != 0 || input_range.size() != 1) {
       return absl::InvalidArgumentError(absl::StrCat(
           DescribeInFile(op), ": \"", x, "\" has ", bias.size(), " elements, and there are ",
@@ -93,9 +96,11 @@ class BiasQuantizer {
     ASSIGN_OR_RETURN(const std::string parameter,
                      read->bits == 16 ? AddCodes<int16_t>(x, codes) : AddCodes<int32_t>(x, codes));
     OpBuilder dequantize(kDequantizeBias);
-    dequantize.Input("InputScale", read->input_range->name())
-        .Input("WeightScale", read->weight_ranges->name())
-        .Input("X", parameter)
+    dequantize.Input("InputScale", read->input_range->name());
+    if (read->weight_ranges != nullptr) {
+      dequantize.Input("WeightScale", read->weight_ranges->name());
+    }
+    dequantize.Input("X", parameter)
         .Output("Out", read->output->name())
         .IntAttr("input_largest_code", read->input_largest_code)
         .IntAttr("weight_largest_code", read->weight_largest_code);

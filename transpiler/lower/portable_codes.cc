@@ -110,8 +110,10 @@ std::optional<float> PortableCodes::FindBiasStep(const Argument& codes, size_t c
       reader != nullptr ? ReadBiasCodeOp(*reader, era_) : std::nullopt;
   if (!read) return std::nullopt;
   const std::optional<float> range = FindNumber(read->input_range);
+  if (range && read->weight_ranges == nullptr) return read->Step(*range, 1);
+  if (!range) return std::nullopt;
   const Tensor* const ranges = FindNumbers(parameters_, read->weight_ranges->name());
-  if (!range || ranges == nullptr || ranges->size() == 0) return std::nullopt;
+  if (ranges == nullptr || ranges->size() == 0) return std::nullopt;
   return read->Step(*range, ranges->data<float>()[channel % ranges->size()]);
 }
 

@@ -12,6 +12,7 @@
 #include "ops/codes/integer_reasons.h"
 #include "ops/op_form.h"
 #include "ops/op_traits.h"
+#include "ops/quantizers/power_of_two_steps.h"
 #include "proto/program/program.h"
 
 namespace fixpoint {
@@ -115,6 +116,11 @@ ProductOrReason DecideProductOfSites(const Op& product, const OpAttributes& attr
   });
 }
 
+const Site* SiteOfAddedSums(const Argument& bias, const SiteFacts& facts) {
+  const std::optional<SumTrait>& sum = TraitsOf(bias.op()).sum;
+  return sum ? facts.FindSite(bias.op().Input(sum->x)) : nullptr;
+}
+
 std::optional<std::string> IntegerBias::WhyNotSums(const Op& product, const Argument& bias,
                                                    const Argument& sums,
                                                    const ProductSites& operands) const {
@@ -156,6 +162,38 @@ std::optional<std::string> IntegerBias::WhyNotSums(const Op& product, const Argu
   return absl::StrCat(Said(bias), ", which is not one for each channel");
 }
 
+std::optional<std::string> IntegerBias::WhyNotCodes(const Argument& bias, const Argument& sums,
+                                                    const Site& of_sums) const {
+  const std::string place =
+      absl::StrCat(Said(sums), ", which is quantized before the bias is added");
+  const QuantSpec& spec = of_sums.spec;
+  const Quantizer* const quantizer = quantizers_.Find(spec.quantizer());
+  if (quantizer == nullptr || quantizer->is_dynamic()) {
+    return absl::StrCat(place, ", to a range that is found anew at every run");
+  }
+  // FP32 then holds the sum of codes in their step, so that floats simulate integers.
+  if (spec.scheme() != QuantSpec::SYMMETRIC || spec.granularity() != QuantSpec::PER_TENSOR ||
+      !HasPowerOfTwoSteps(*quantizer, spec)) {
+    return absl::StrCat(place, ", and not in one step that is a power of two");
+  }
+  if (CodesHeldOf(spec, facts_.IsNeverNegative(*sums.value()))) {
+    return absl::StrCat(place, ", to codes of 8 bits or fewer");
+  }
+  const Op& product = *sums.value()->op();
+  const Dims dims = DeclaredDims(sums);
+  const auto of_product = OpAttributes::Of(product.desc(), facts_.era());
+  const auto of_sum = OpAttributes::Of(bias.op().desc(), facts_.era());
+  if (!of_product || !of_sum || dims.empty()) {
+    return "the attributes or the shape of the sums cannot be read";
+  }
+  const int axis =
+      TraitsOf(product).product->ChannelAxis(*of_product, static_cast<int>(dims.size()));
+  if (IsOfChannels(DeclaredDims(bias), of_sum->Int(TraitsOf(bias.op()).sum->axis), dims, axis)) {
+    return std::nullopt;
+  }
+  return absl::StrCat(Said(bias), ", which is not one for each channel");
+}
+
 std::optional<std::string> IntegerBias::WhyFloat(const Argument& bias) const {
   const Op* const product = ProductOfBias(bias);
   const bool is_own = product == &bias.op();
@@ -179,9 +217,6 @@ std::optional<std::string> IntegerBias::WhyFloat(const Argument& bias) const {
   if (!is_own && facts_.OnlyReader(*sums->value()) != &bias.op()) {
     return absl::StrCat(place, ", which another op reads too");
   }
-  if (!is_own && facts_.FindSite(sums) != nullptr) {
-    return absl::StrCat(place, ", which is quantized before the bias is added");
-  }
   if (!is_own && sums->variable()->values().size() != 1) {
     return absl::StrCat(place, ", which is written again");
   }
@@ -199,7 +234,9 @@ std::optional<std::string> IntegerBias::WhyFloat(const Argument& bias) const {
   } else if (tensor->dims_size() != 1) {
     return absl::StrCat(Said(bias), ", which has ", tensor->dims_size(), " dimensions");
   }
-  return WhyNotSums(*product, bias, *sums, operands);
+  const Site* const of_sums = SiteOfAddedSums(bias, facts_);
+  return of_sums != nullptr ? WhyNotCodes(bias, *sums, *of_sums)
+                            : WhyNotSums(*product, bias, *sums, operands);
 }
 
 }  // namespace fixpoint

@@ -1,4 +1,5 @@
-// A bias that a target adds as an integer to the sums of products of codes, in their steps.
+// A bias that a target adds as an integer to the sums of products of codes, in their steps, or to
+// the codes that these are rounded to before.
 
 #ifndef FIXPOINT_TRANSPILER_PLAN_INTEGER_BIAS_H_
 #define FIXPOINT_TRANSPILER_PLAN_INTEGER_BIAS_H_
@@ -46,6 +47,10 @@ ProductSites SitesOfProduct(const Op& product, const SiteFacts& facts);
 ProductOrReason DecideProductOfSites(const Op& product, const OpAttributes& attributes,
                                      const SiteFacts& facts, const QuantizerTable& quantizers);
 
+// The site of the codes that the sums of a product are rounded to before a bias is added; null
+// where the bias is added to the sums.
+const Site* SiteOfAddedSums(const Argument& bias, const SiteFacts& facts);
+
 class IntegerBias {
  public:
   // REQUIRES: all outlive the object.
@@ -60,6 +65,9 @@ class IntegerBias {
   // Why a product does not add the bias to sums of integers.
   std::optional<std::string> WhyNotSums(const Op& product, const Argument& bias,
                                         const Argument& sums, const ProductSites& operands) const;
+  // Why the bias is not added to the codes that a site makes of the sums.
+  std::optional<std::string> WhyNotCodes(const Argument& bias, const Argument& sums,
+                                         const Site& of_sums) const;
 
   const SiteFacts facts_;
   const QuantizerTable& quantizers_;

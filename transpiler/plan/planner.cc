@@ -48,9 +48,10 @@ absl::flat_hash_set<std::string> LinkedTypes(const Program& program, const Quant
     }
   }
   const bool any_type =
-      config.observe_outputs() &&
       std::any_of(target.outputs().begin(), target.outputs().end(),
-                  [](const Target::ObservedOutputs& outputs) { return outputs.quantize(); });
+                  [&config](const Target::ObservedOutputs& outputs) {
+                    return outputs.quantize() && (config.observe_outputs() || outputs.always());
+                  });
   for (int b = 0; any_type && b < program.block_count(); ++b) {
     for (const Op& op : program.block(b).ops()) types.insert(op.type());
   }
@@ -99,7 +100,7 @@ class Planner {
         config_name_(config_name),
         target_(target),
         checks_(std::move(checks)),
-        rules_(config),
+        rules_(config, config.observe_outputs() || AlwaysQuantizesOutputs(target)),
         types_(program),
         links_(program, LinkedTypes(program, config, target)),
         eligibility_(program, config, target),
@@ -108,6 +109,7 @@ class Planner {
         specs_(program, config, target, quantizers),
         sites_(links_, &plan_) {
     for (const Target::ObservedOutputs& outputs : target.outputs()) {
+      if (!config.observe_outputs() && !outputs.always()) continue;
       for (const std::string& type : outputs.types()) target_outputs_[type] = &outputs;
     }
   }
@@ -160,6 +162,7 @@ class Planner {
   std::optional<ScaleTraining> scale_training_;  // created for the first trained scale
   const QuantizerTable& quantizers_;
   SlotSpecs specs_;
+  // Of op types whose outputs this configuration, or the target always, observes or quantizes.
   absl::flat_hash_map<std::string, const Target::ObservedOutputs*> target_outputs_;
   Plan plan_;
   SiteTable sites_;
@@ -175,11 +178,13 @@ absl::StatusOr<Plan> Planner::Make() {
   for (const Op& op : program_.ops()) {
     const OpSchema* schema = types_.SchemaOf(op);
     if (schema == nullptr || !types_.IsForward(op)) continue;
-    const bool has_outputs = config_.observe_outputs() && !schema->quantizable_outputs().empty();
-    if (schema->quantizable_inputs().empty() && !has_outputs) continue;
+    const bool has_outputs = config_.observe_outputs() || target_outputs_.contains(op.type());
+    if (schema->quantizable_inputs().empty() &&
+        (!has_outputs || schema->quantizable_outputs().empty())) {
+      continue;
+    }
     Rules::OpMatches matches = rules_.Match(op);
     if (!schema->quantizable_inputs().empty()) PlanOp(op, *schema, matches);
-    if (!config_.observe_outputs()) continue;
     const auto outputs = target_outputs_.find(op.type());
     if (outputs == target_outputs_.end()) continue;
     if (outputs->second->quantize()) {

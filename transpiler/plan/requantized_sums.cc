@@ -106,6 +106,9 @@ SumsOrWhy FindRequantizedSums(const Site& site, const SiteFacts& facts,
   bool has_bias = false;
   if (op != nullptr && TraitsOf(*op).sum && IsBias(op->Input(TraitsOf(*op).sum->y), facts)) {
     has_bias = true;
+    if (SiteOfAddedSums(*op->Input(TraitsOf(*op).sum->y), facts) != nullptr) {
+      return "its sums are rounded before the bias is added";
+    }
     op = WriterOf(*op, TraitsOf(*op).sum->x);
   }
   if (op == nullptr || !TraitsOf(*op).product) return "it is no sum of products of codes";

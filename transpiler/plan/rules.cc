@@ -50,8 +50,11 @@ void MergeSpec(const QuantSpec& from, QuantSpec* into) {
   into->MergeFrom(from);
 }
 
-Rules::Rules(const QuantConfig& config)
-    : config_(config), match_counts_(config.rules_size(), 0), other_slots_(config.rules_size()) {}
+Rules::Rules(const QuantConfig& config, bool with_outputs)
+    : config_(config),
+      with_outputs_(with_outputs),
+      match_counts_(config.rules_size(), 0),
+      other_slots_(config.rules_size()) {}
 
 std::set<std::string> Rules::QuantizableSlots(const Op& op) const {
   std::set<std::string> slots;
@@ -60,7 +63,7 @@ std::set<std::string> Rules::QuantizableSlots(const Op& op) const {
   for (const QuantizableInput& input : schema->quantizable_inputs()) {
     if (!op.Inputs(input.slot).empty()) slots.insert(input.slot);
   }
-  if (!config_.observe_outputs()) return slots;
+  if (!with_outputs_) return slots;
   for (const std::string& output : schema->quantizable_outputs()) {
     if (!op.Outputs(output).empty()) slots.insert(output);
   }

@@ -30,7 +30,8 @@ void MergeSpec(const QuantSpec& from, QuantSpec* into);
 // The rules of one configuration for one program; counts what they match.
 class Rules {
  public:
-  explicit Rules(const QuantConfig& config);
+  // `with_outputs`: whether rules may be about outputs that can be quantized.
+  Rules(const QuantConfig& config, bool with_outputs);
 
   // The rules that match an op, before its slots are considered.
   struct OpMatches {
@@ -64,6 +65,7 @@ class Rules {
   const std::string& LayerOf(const Op& op);
 
   const QuantConfig& config_;
+  const bool with_outputs_;
   std::vector<int> match_counts_;
   // For each rule about a slot, those of the ops that match its other keys up to there.
   std::vector<std::set<std::string>> other_slots_;

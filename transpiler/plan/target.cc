@@ -266,7 +266,12 @@ std::vector<std::string> Complaints(const Target& target, const QuantizerTable& 
     check_spec(op.activations(), absl::StrCat(place, ".activations"));
   }
   for (int i = 0; i < target.outputs_size(); ++i) {
-    check_spec(target.outputs(i).spec(), absl::StrCat("outputs[", i, "].spec"));
+    const Target::ObservedOutputs& outputs = target.outputs(i);
+    const std::string place = absl::StrCat("outputs[", i, "]");
+    check_spec(outputs.spec(), absl::StrCat(place, ".spec"));
+    if (outputs.always() && !outputs.quantize()) {
+      complain(place, ": always is true, and quantize is not; want both, or neither");
+    }
   }
   for (const auto* abilities : {&target.weight_abilities(), &target.activation_abilities()}) {
     if (abilities->has_min_bits() && abilities->has_max_bits() &&
@@ -361,6 +366,11 @@ absl::StatusOr<Target> ParseTarget(absl::string_view text, absl::string_view nam
   RETURN_IF_ERROR(ParseTextMessage(text, name, &target));
   RETURN_IF_ERROR(CheckTarget(target, name, quantizers));
   return target;
+}
+
+bool AlwaysQuantizesOutputs(const Target& target) {
+  return std::any_of(target.outputs().begin(), target.outputs().end(),
+                     [](const Target::ObservedOutputs& outputs) { return outputs.always(); });
 }
 
 absl::Status CheckAbilities(const Target& target, SlotRole::Role role, const Quantizer& quantizer,

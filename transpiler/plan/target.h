@@ -45,6 +45,9 @@ inline const Target::Abilities& AbilitiesOf(const Target& target, SlotRole::Role
   return role == SlotRole::WEIGHT ? target.weight_abilities() : target.activation_abilities();
 }
 
+// Whether the target quantizes outputs of some ops, whatever a configuration says.
+bool AlwaysQuantizesOutputs(const Target& target);
+
 // Whether the target can quantize weights or activations by a spec with no field absent. Errors:
 // kFailedPrecondition: what it does not support, and what it does; kInvalidArgument: no target
 // supports it.

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
+#include "ops/quantizer_table.h"
 #include "proto/base/status_macros.h"
 #include "proto/file/atomic_file.h"
 #include "proto/file/text_message.h"
@@ -21,6 +22,7 @@
 #include "runtime/error_place.h"
 #include "runtime/training/batch_runner.h"
 #include "runtime/training/fed_batches.h"
+#include "transpiler/plan/target.h"
 #include "transpiler/quantize/measurements.h"
 #include "transpiler/quantize/network_report.h"
 #include "transpiler/quantize/parameter_faults.h"
@@ -218,11 +220,15 @@ class Quantization {
 
   absl::Status Calibrate() {
     const Program& program = network_.prepared.program;
+    const QuantizerTable built_in;
+    ASSIGN_OR_RETURN(const Target target,
+                     LoadTarget(network_.config.target(),
+                                options_.quantizers == nullptr ? built_in : *options_.quantizers));
+    const bool takes_outputs = options_.config.observe_outputs() || AlwaysQuantizesOutputs(target);
     CalibrationRunOptions options;
     options.calibration.outputs = network_.outputs;
-    options.calibration.observed =
-        FindObservedVariables(program, options_.config.observe_outputs() ? ObservedOutputs::kAll
-                                                                         : ObservedOutputs::kNone);
+    options.calibration.observed = FindObservedVariables(
+        program, takes_outputs ? ObservedOutputs::kAll : ObservedOutputs::kNone);
     options.calibration.threads = options_.threads;
     options.calibration.max_iterations = options_.max_iterations;
     options.variables = variables_;

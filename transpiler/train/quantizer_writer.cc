@@ -92,19 +92,27 @@ absl::Status QuantizerWriter::WriteOnce(const Site& site) {
 }
 
 absl::Status QuantizerWriter::WriteBias(const Site& site) {
-  const Op& product = *ProductOfBias(*site.readers.front());
+  const Argument& bias = *site.readers.front();
+  const Op& product = *ProductOfBias(bias);
   const ProductSites operands = SitesOfProduct(product, facts_);
+  const Site* const of_sums = SiteOfAddedSums(bias, facts_);
   SitePlace place = ops_.PlaceOf(site);
-  place.before = &product;
+  // Where the steps are known: those of codes of sums only after these.
+  place.before = of_sums != nullptr ? &bias.op() : &product;
   SiteWriting writing{&site, nullptr, nullptr, place, /*is_test=*/false};
   ASSIGN_OR_RETURN(const std::string numbers, ops_.DeclareLike(writing, ".quant_dequant"));
   OpBuilder quantize = rewriter_.New(kQuantizeBias);
-  quantize.Input("X", site.value->variable().name())
-      .Input("InputScale", scales_.at(operands.activation))
-      .Input("WeightScale", scales_.at(operands.weight))
-      .Output("Out", numbers)
-      .IntAttr("input_largest_code", CodesOfScale(StoredSpecOf(*operands.activation)))
-      .IntAttr("weight_largest_code", CodesOfScale(StoredSpecOf(*operands.weight)));
+  quantize.Input("X", site.value->variable().name()).Output("Out", numbers);
+  if (of_sums != nullptr) {
+    quantize.Input("InputScale", scales_.at(of_sums))
+        .IntAttr("input_largest_code", CodesOfScale(StoredSpecOf(*of_sums)))
+        .IntAttr("weight_largest_code", 1);
+  } else {
+    quantize.Input("InputScale", scales_.at(operands.activation))
+        .Input("WeightScale", scales_.at(operands.weight))
+        .IntAttr("input_largest_code", CodesOfScale(StoredSpecOf(*operands.activation)))
+        .IntAttr("weight_largest_code", CodesOfScale(StoredSpecOf(*operands.weight)));
+  }
   // Otherwise what the schema says.
   if (site.spec.bits() != 32) quantize.IntAttr("bit_length", site.spec.bits());
   ops_.Insert(writing, quantize);

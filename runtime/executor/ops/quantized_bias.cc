@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -27,19 +28,21 @@ std::optional<BiasCodeOp> ReadWanted(const OpPlanner& op) {
 absl::StatusOr<BiasCodes> ReadSteps(OpPlanner& op, const BiasCodeOp& read) {
   const absl::string_view input = OpPlanner::SlotOf(*read.input);
   const absl::string_view of_input = OpPlanner::SlotOf(*read.input_range);
-  const absl::string_view of_weight = OpPlanner::SlotOf(*read.weight_ranges);
   const int64_t channels = op.InputType(input).size();
-  const int64_t ranges = op.InputType(of_weight).size();
   RETURN_IF_ERROR(op.CheckSize(of_input, 1));
-  if (ranges < 1 || channels % ranges != 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(of_weight, " is ", DimsText(op.InputDims(of_weight)), " and ", input, " ",
-                     DimsText(op.InputDims(input)),
-                     "; want one range, or one for each channel, or for each of a group"));
-  }
   BiasCodes bias;
   ASSIGN_OR_RETURN(bias.input_range, op.ReadFloats(of_input));
-  ASSIGN_OR_RETURN(bias.weight_ranges, op.ReadFloats(of_weight));
+  if (read.weight_ranges != nullptr) {
+    const absl::string_view of_weight = OpPlanner::SlotOf(*read.weight_ranges);
+    const int64_t ranges = op.InputType(of_weight).size();
+    if (ranges < 1 || channels % ranges != 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(of_weight, " is ", DimsText(op.InputDims(of_weight)), " and ", input, " ",
+                       DimsText(op.InputDims(input)),
+                       "; want one range, or one for each channel, or for each of a group"));
+    }
+    ASSIGN_OR_RETURN(bias.weight_ranges, op.ReadFloats(of_weight));
+  }
   bias.input_largest_code = read.input_largest_code;
   bias.weight_largest_code = read.weight_largest_code;
   bias.steps = op.Scratch("steps", VarType::FP32, channels);
@@ -48,12 +51,22 @@ absl::StatusOr<BiasCodes> ReadSteps(OpPlanner& op, const BiasCodeOp& read) {
 
 void FillSteps(const BiasCodes& bias, const StepContext& run) {
   const float range = run.Floats(bias.input_range)[0];
-  const absl::Span<float> ranges = run.Floats(bias.weight_ranges);
   const absl::Span<float> steps = run.Floats(bias.steps);
   for (size_t c = 0; c < steps.size(); ++c) {
-    steps[c] = BiasStep(range, bias.input_largest_code, ranges[c % ranges.size()],
-                        bias.weight_largest_code);
+    float of_weight = 1;
+    if (bias.weight_ranges) {
+      const absl::Span<float> ranges = run.Floats(*bias.weight_ranges);
+      of_weight = ranges[c % ranges.size()];
+    }
+    steps[c] = BiasStep(range, bias.input_largest_code, of_weight, bias.weight_largest_code);
   }
+}
+
+// What the steps are made of, beside what else a step reads.
+std::vector<Buffer> WithRanges(std::vector<Buffer> reads, const BiasCodes& bias) {
+  reads.push_back(bias.input_range);
+  if (bias.weight_ranges) reads.push_back(*bias.weight_ranges);
+  return reads;
 }
 
 void DeferNumbers(OpPlanner& op, const BiasCodeOp& read, const BiasCodes& bias) {
@@ -88,9 +101,7 @@ absl::Status PlanQuantize(OpPlanner& op) {
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats(OpPlanner::SlotOf(*read->input)));
   bias.codes = op.Scratch("codes", VarType::INT32, bias.steps.size);
   const int bits = read->bits;
-  op.AddStep({{x, bias.input_range, bias.weight_ranges},
-              {bias.steps, bias.codes},
-              [=](const StepContext& run) {
+  op.AddStep({WithRanges({x}, bias), {bias.steps, bias.codes}, [=](const StepContext& run) {
                 FillSteps(bias, run);
                 const absl::Span<float> numbers = run.Floats(x);
                 const absl::Span<float> steps = run.Floats(bias.steps);
@@ -109,7 +120,7 @@ absl::Status PlanDequantize(OpPlanner& op) {
   if (!read) return absl::OkStatus();
   ASSIGN_OR_RETURN(BiasCodes bias, ReadSteps(op, *read));
   ASSIGN_OR_RETURN(bias.codes, ReadCodesOfBias(op, OpPlanner::SlotOf(*read->input)));
-  op.AddStep({{bias.codes, bias.input_range, bias.weight_ranges},
+  op.AddStep({WithRanges({bias.codes}, bias),
               {bias.steps},
               [=](const StepContext& run) {
                 for (const int32_t code : run.Of<int32_t>(bias.codes)) {

@@ -3,6 +3,9 @@
 #ifndef FIXPOINT_RUNTIME_EXECUTOR_OPS_QUANTIZED_BIAS_H_
 #define FIXPOINT_RUNTIME_EXECUTOR_OPS_QUANTIZED_BIAS_H_
 
+#include <cstdint>
+#include <optional>
+
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "runtime/executor/op_planner.h"
@@ -15,7 +18,7 @@ struct BiasCodes {
   Buffer steps;
   // What the steps are made of.
   Buffer input_range;
-  Buffer weight_ranges;
+  std::optional<Buffer> weight_ranges;  // nothing where they are steps of codes
   int32_t input_largest_code = 0;
   int32_t weight_largest_code = 0;
 

@@ -1,15 +1,40 @@
 #include "runtime/executor/ops/stored_results.h"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ops/bias_codes.h"
 #include "ops/code_dtype.h"
 #include "ops/epilogue_attributes.h"
 #include "proto/base/status_macros.h"
 
 namespace fixpoint::executor {
 namespace {
+
+// The numbers of a stage. Those of channels may be integers: codes of a bias, in the step of what
+// they are added to.
+absl::StatusOr<Buffer> ReadNumbers(OpPlanner& op, int index, Layout layout) {
+  if (op.InputType("Operands", index).dtype != VarType::INT32 || layout != Layout::kRowMajor) {
+    return op.ReadFloats("Operands", layout, index);
+  }
+  ASSIGN_OR_RETURN(const Buffer integers,
+                   op.Read("Operands", VarType::INT32, Layout::kRowMajor, index));
+  const Buffer numbers = op.Scratch("operand", VarType::FP32, integers.size);
+  op.AddStep({{integers},
+              {numbers},
+              [=](const StepContext& run) {
+                const absl::Span<int32_t> codes = run.Of<int32_t>(integers);
+                for (const int32_t code : codes) RETURN_IF_ERROR(CheckBiasCode(code, "a bias is"));
+                std::copy(codes.begin(), codes.end(), run.Floats(numbers).begin());
+                return absl::OkStatus();
+              },
+              "",
+              0,
+              "codes of a bias"});
+  return numbers;
+}
 
 absl::StatusOr<StageOperands> ReadOperands(OpPlanner& op, const StoredOutput& stored) {
   StageOperands operands;
@@ -34,7 +59,7 @@ absl::StatusOr<StageOperands> ReadOperands(OpPlanner& op, const StoredOutput& st
                                                stored.layout, index));
     } else {
       const Layout layout = stage.is_of_channels() ? Layout::kRowMajor : stored.layout;
-      ASSIGN_OR_RETURN(operands.numbers.back(), op.ReadFloats("Operands", layout, index));
+      ASSIGN_OR_RETURN(operands.numbers.back(), ReadNumbers(op, index, layout));
     }
     ++index;
   }

@@ -2,6 +2,7 @@
 // in float, as here, its sum with a product is rounded differently from the sum of the integers.
 
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "ops/bias_codes.h"
@@ -16,11 +17,13 @@ template <typename F>
 absl::StatusOr<Array> OfEach(const OpRun& op, F f) {
   RETURN_IF_ERROR(op.CheckRank("X", 1));
   RETURN_IF_ERROR(op.CheckSize("InputScale", 1));
-  const Array& ranges = op.Input("WeightScale");
+  const Array* const of_weight = op.FindInput("WeightScale");
+  const std::vector<double> ranges = of_weight != nullptr ? of_weight->values : std::vector{1.0};
   Array out = op.Input("X");
-  if (ranges.size() == 0 || out.size() % ranges.size() != 0) {
+  const auto count = static_cast<int64_t>(ranges.size());
+  if (count == 0 || out.size() % count != 0) {
     return absl::InvalidArgumentError(
-        absl::StrCat("WeightScale is ", DimsText(ranges.dims), " and X ", DimsText(out.dims),
+        absl::StrCat("WeightScale is ", DimsText(of_weight->dims), " and X ", DimsText(out.dims),
                      "; want one range, or one for each channel, or for each of a group"));
   }
   const auto input_code = static_cast<int32_t>(op.Int("input_largest_code"));
@@ -28,7 +31,7 @@ absl::StatusOr<Array> OfEach(const OpRun& op, F f) {
   out.dtype = VarType::FP32;
   for (int64_t c = 0; c < out.size(); ++c) {
     const float step = BiasStep(static_cast<float>(op.Input("InputScale")[0]), input_code,
-                                static_cast<float>(ranges[c % ranges.size()]), weight_code);
+                                static_cast<float>(ranges[c % count]), weight_code);
     out[c] = f(out[c], step);
   }
   return out;

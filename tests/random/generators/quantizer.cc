@@ -149,19 +149,26 @@ void RowWiseDequantize(CaseMaker& c) {
   c.Exact();
 }
 
-// Attributes of an op of a bias, with `others` after them.
-std::string LargestCodesText(CaseMaker& c, absl::string_view others = "") {
-  return absl::StrCat("{input_largest_code=", LargestCode(c.Between(2, 8)),
+// The steps of an op of a bias [channels]: its inputs but X, its output and its attributes, with
+// `others` after them.
+std::string StepsOfBias(CaseMaker& c, int64_t channels, absl::string_view others = "") {
+  const std::string range = c.Numbers({1}, 0.01f, 9);
+  if (c.OneIn(4)) {
+    return absl::StrCat(", InputScale=", range,
+                        ") -> (Out=out) {input_largest_code=", LargestCode(c.Between(2, 16)),
+                        ", weight_largest_code=1", others, "}");
+  }
+  const std::string ranges = c.Numbers({c.OneIn(2) ? 1 : channels}, 0.01f, 2);
+  return absl::StrCat(", InputScale=", range, ", WeightScale=", ranges,
+                      ") -> (Out=out) {input_largest_code=", LargestCode(c.Between(2, 8)),
                       ", weight_largest_code=", LargestCode(c.Between(2, 8)), others, "}");
 }
 
 void QuantizeBias(CaseMaker& c) {
   const int64_t channels = c.Between(1, 40);
   const std::string x = c.WideNumbers({channels}, 9);
-  const std::string range = c.Numbers({1}, 0.01f, 9);
-  const std::string ranges = c.Numbers({c.OneIn(2) ? 1 : channels}, 0.01f, 2);
-  c.Op("fake_quantize_dequantize_bias(X=", x, ", InputScale=", range, ", WeightScale=", ranges,
-       ") -> (Out=out) ", LargestCodesText(c, c.OneIn(2) ? ", bit_length=16" : ""));
+  c.Op("fake_quantize_dequantize_bias(X=", x,
+       StepsOfBias(c, channels, c.OneIn(2) ? ", bit_length=16" : ""));
   c.Exact();
 }
 
@@ -169,10 +176,7 @@ void DequantizeBias(CaseMaker& c) {
   const int64_t channels = c.Between(1, 40);
   const std::string x = c.OneIn(3) ? c.Integers(VarType::INT16, {channels}, INT16_MIN, INT16_MAX)
                                    : c.Integers(VarType::INT32, {channels}, -(1 << 24), 1 << 24);
-  const std::string range = c.Numbers({1}, 0.01f, 9);
-  const std::string ranges = c.Numbers({c.OneIn(2) ? 1 : channels}, 0.01f, 2);
-  c.Op("fake_dequantize_bias(X=", x, ", InputScale=", range, ", WeightScale=", ranges,
-       ") -> (Out=out) ", LargestCodesText(c));
+  c.Op("fake_dequantize_bias(X=", x, StepsOfBias(c, channels));
   c.Exact();
 }
 

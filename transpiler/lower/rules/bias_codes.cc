@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -59,14 +60,20 @@ absl::StatusOr<std::optional<ParameterBiasCodes>> FindParameterBiasCodes(const A
                    FindOf(*found.codes, {VarType::INT32, VarType::INT16}, lowering));
   ASSIGN_OR_RETURN(const Tensor* input_range,
                    FindOf(*read->input_range, {VarType::FP32}, lowering));
-  ASSIGN_OR_RETURN(const Tensor* ranges, FindOf(*read->weight_ranges, {VarType::FP32}, lowering));
-  if (codes == nullptr || input_range == nullptr || ranges == nullptr) return std::nullopt;
+  std::vector<float> ranges = {1};
+  if (read->weight_ranges != nullptr) {
+    ASSIGN_OR_RETURN(const Tensor* held, FindOf(*read->weight_ranges, {VarType::FP32}, lowering));
+    if (held == nullptr) return std::nullopt;
+    ranges.assign(held->data<float>().begin(), held->data<float>().end());
+  }
+  if (codes == nullptr || input_range == nullptr) return std::nullopt;
   RETURN_IF_ERROR(CheckRanges(*op, input_range->data<float>()));
-  RETURN_IF_ERROR(CheckRanges(*op, ranges->data<float>()));
-  if (input_range->size() != 1 || codes->size() % ranges->size() != 0) {
+  RETURN_IF_ERROR(CheckRanges(*op, ranges));
+  const auto range_count = static_cast<int64_t>(ranges.size());
+  if (input_range->size() != 1 || range_count == 0 || codes->size() % range_count != 0) {
     return absl::InvalidArgumentError(absl::StrCat(
         DescribeInFile(*op), ": X has ", codes->size(), " codes, and there are ",
-        input_range->size(), " and ", ranges->size(),
+        input_range->size(), " and ", range_count,
         " ranges; want one of the input, and of the weight one or one for each channel"));
   }
   const std::string said =
@@ -75,8 +82,7 @@ absl::StatusOr<std::optional<ParameterBiasCodes>> FindParameterBiasCodes(const A
     for (const int32_t code : codes->data<int32_t>()) RETURN_IF_ERROR(CheckBiasCode(code, said));
   }
   for (int64_t c = 0; c < codes->size(); ++c) {
-    found.steps.push_back(
-        read->Step(input_range->data<float>()[0], ranges->data<float>()[c % ranges->size()]));
+    found.steps.push_back(read->Step(input_range->data<float>()[0], ranges[c % range_count]));
   }
   return found;
 }

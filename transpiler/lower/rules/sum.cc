@@ -17,7 +17,7 @@
 //
 //   integer_conv2d(Bias=b.int32, Filter=w.int8, Input=q, Scales=s) -> (Output=z)
 //
-// After anything else:
+// Or to the codes that they are rounded to before (rounded_sums.h). After anything else:
 //
 //   elementwise_add(X=x, Y=y) -> (Out=z)
 //
@@ -31,6 +31,7 @@
 #include <variant>
 
 #include "ops/codes/added_codes.h"
+#include "ops/codes/declared_dims.h"
 #include "ops/codes/folded_ops.h"
 #include "ops/codes/integer_reasons.h"
 #include "ops/op_traits.h"
@@ -39,6 +40,7 @@
 #include "proto/program/op_builder.h"
 #include "transpiler/lower/rules/bias_codes.h"
 #include "transpiler/lower/rules/lowering_facts.h"
+#include "transpiler/lower/rules/rounded_sums.h"
 #include "transpiler/lower/rules/rule.h"
 
 namespace fixpoint {
@@ -68,6 +70,10 @@ class SumRule final : public LoweringRule {
     if (x == nullptr || y == nullptr || op.Output(sum.output) == nullptr) {
       return IntegerReason::kAttributes;
     }
+    if (const auto rounded = FindRoundedSums(*x, lowering)) {
+      ASSIGN_OR_RETURN(const bool is_added, AddToRounded(op, *rounded, *x, *y, lowering));
+      if (is_added) return IntegerReason::kOnIntegers;
+    }
     const Op* const product_of_x = lowering.FindOpenProduct(*x);
     const Op* const product_of_y = lowering.FindOpenProduct(*y);
     const Op* product = product_of_x != nullptr ? product_of_x : product_of_y;
@@ -94,6 +100,30 @@ class SumRule final : public LoweringRule {
     if (codes.zero_point) sum.IntAttr("zero_point", *codes.zero_point);
     lowering.Replace(op, sum.Build());
     return IntegerReason::kAtEdge;
+  }
+
+  // Adds a bias of codes to sums that are rounded before. Returns whether the addend is such a
+  // bias.
+  static absl::StatusOr<bool> AddToRounded(const Op& op, const RoundedSums& sums, const Argument& x,
+                                           const Argument& addend, Lowering& lowering) {
+    ASSIGN_OR_RETURN(const std::optional<ParameterBiasCodes> bias,
+                     FindParameterBiasCodes(addend, lowering));
+    // Operands of an epilogue are no INT16.
+    if (!bias || bias->codes->variable()->tensor()->data_type() != VarType::INT32) return false;
+    const SumTrait& trait = *TraitsOf(op).sum;
+    const Dims dims = DeclaredDims(x);
+    const int channel_axis = TraitsOf(*sums.product).ChannelAxis(static_cast<int>(dims.size()));
+    const std::optional<Epilogue> stages = StagesOfBias(sums, *bias, lowering);
+    if (!stages || !IsOfChannels(DeclaredDims(addend), lowering.AttributesOf(op).Int(trait.axis),
+                                 dims, channel_axis)) {
+      return false;
+    }
+    FoldedOp fold{&op, *stages, FoldedOp::Operand::kChannels, &addend};
+    fold.output = op.Output(trait.output);
+    lowering.TakeUp(*sums.product, fold, {std::string(bias->codes->name())});
+    lowering.rewriter().Remove(*sums.dequantize);
+    lowering.rewriter().Remove(*sums.quantize);
+    return true;
   }
 
   static absl::StatusOr<IntegerReason> TakeUp(const Op& op, const Op& product, const Argument& read,

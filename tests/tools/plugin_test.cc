@@ -193,6 +193,19 @@ TEST_F(Plugin, ACheckOfTheTargetRefusesAProgram) {
                         "before it"));
 }
 
+TEST_F(Plugin, ACheckOfTheTargetIsAskedOfAGivenPlan) {
+  folder_.Write("small.textproto", kTarget);
+  const BinaryRun planned = Run({"--plugin=clips.so", "--target=small.textproto",
+                                 "--save_plan=plan.txt", "--dry_run", "inference.txt"});
+  ASSERT_EQ(planned.exit_code, 0) << planned.err;
+  folder_.Write("small.textproto", absl::StrCat(kTarget, "checks: \"keeps_wide\"\n"));
+  const BinaryRun run = Run({"--plugin=clips.so", "--target=small.textproto", "--plan=plan.txt",
+                             "--dry_run", "inference.txt"});
+  EXPECT_EQ(run.exit_code, 4);
+  EXPECT_THAT(run.err, HasSubstr("plan.txt: block 0, op 2 (mul): target small does not compute it "
+                                 "on integers: keeps_wide: the weight has more than 8 rows"));
+}
+
 TEST_F(Plugin, AnUnknownCheckIsAnError) {
   folder_.Write("small.textproto", absl::StrCat(kTarget, "checks: \"keeps_wider\"\n"));
   const BinaryRun run =

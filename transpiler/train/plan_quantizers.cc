@@ -22,6 +22,7 @@
 #include "proto/program/program.h"
 #include "transpiler/pipeline/input_error.h"
 #include "transpiler/plan/plan_file.h"
+#include "transpiler/plan/plan_on_target.h"
 #include "transpiler/plan/planner.h"
 #include "transpiler/train/train_context.h"
 
@@ -43,6 +44,9 @@ class PlanQuantizers final : public StagePass<TrainContext> {
           PlanFromProto(*context.given_plan, program, context.target, context.quantizers);
       if (!plan.ok()) return InputError(context.names.plan, plan.status());
       context.plan = *std::move(plan);
+      RETURN_IF_ERROR(
+          InputError(context.names.plan,
+                     CheckPlanOnTarget(context.plan, program, context.target, context.checks)));
     } else {
       ASSIGN_OR_RETURN(context.plan,
                        MakePlan(program, context.config, context.target, context.quantizers,

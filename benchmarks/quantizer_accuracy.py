@@ -23,21 +23,21 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import training_runs  # noqa: E402
 
 _BITS = (8, 4, 3, 2, 1)
-# Name; quantizers of weights and of activations; the bits that it has.
+# Name; quantizers of weights and of activations; the bits that it has, with codes of at most 8.
 _ROWS = (
     ("moving_average_abs_max", "channel_wise_abs_max", "moving_average_abs_max", (8, 4, 3, 2)),
     ("fold_batch_norm", "channel_wise_abs_max", "moving_average_abs_max", (8, 4, 3, 2)),
     ("lsq", "channel_wise_lsq", "lsq", (8, 4, 3, 2)),
     ("tqt", "tqt", "tqt", (8, 4, 3, 2)),
-    ("pact", "dorefa", "pact", (8, 4, 3, 2)),
-    ("dorefa", "dorefa", "fixed_abs_max", (8, 4, 3, 2)),
+    ("pact", "dorefa", "pact", (4, 3, 2)),
+    ("dorefa", "dorefa", "fixed_abs_max", (4, 3, 2)),
     ("lsq_plus", "channel_wise_lsq", "lsq_plus", (8, 4, 3, 2)),
     ("trained_min_max", "channel_wise_lsq", "trained_min_max", (8, 4, 3, 2)),
     ("ewgs", "channel_wise_ewgs", "lsq", (8, 4, 3, 2)),
     ("stochastic", "channel_wise_stochastic", "lsq", (8, 4, 3, 2)),
     ("dampened", "channel_wise_dampened", "lsq", (8, 4, 3, 2)),
     ("frozen_oscillations", "channel_wise_frozen_oscillations", "lsq", (8, 4, 3, 2)),
-    ("grouped", "channel_wise_grouped", "lsq", (8, 4, 3, 2)),
+    ("grouped", "channel_wise_grouped", "lsq", (4, 3, 2)),
     ("ternary", "channel_wise_ternary", "lsq", (2,)),
     ("binary", "channel_wise_binary", "lsq", (1,)),
 )

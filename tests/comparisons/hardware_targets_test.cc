@@ -150,8 +150,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"DspOfJoinedCodes", "dsp_int16", "up_down", ""},
                     Case{"NpuOfJoinedCodes", "npu_int4", "up_down", ""},
                     // Codes of more bits than those of the spec, and a bias in their steps.
-                    Case{"NpuOfGroups", "npu_int4", "lenet5",
-                         "weights { quantizer: 'channel_wise_grouped' form: FUSED }"},
+                    Case{"CpuOfGroups", "cpu_int8", "lenet5",
+                         "weights { quantizer: 'channel_wise_grouped' form: FUSED bits: 4 }"},
                     Case{"Mcu", "mcu_int8", "lenet5", ""},
                     Case{"McuOfTwoRoundings", "mcu_int8", "lenet5", "",
                          "requantization_roundings: 2"},

@@ -390,6 +390,11 @@ constexpr InferCase kOthers[] = {
         fake_quantize_dequantize_bias(X=b, InputScale=r) -> (Out=y) {
           input_largest_code=32767, weight_largest_code=127})",
      "error: weight_largest_code is 127, and there is no WeightScale; want 1"},
+    {R"(var b f32[6]
+        var r f32[1]
+        fake_quantize_dequantize_bias(X=b, InputScale=r, WeightScale=r) -> (Out=y) {
+          bit_length=8, input_largest_code=255, weight_largest_code=127})",
+     "error: bit_length is 8; want 16 or 32"},
     {R"(var x i8[4,3]
         var w i8[3,2]
         var s f32[2]

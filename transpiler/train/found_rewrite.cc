@@ -10,6 +10,7 @@
 #include "ops/forward_ops.h"
 #include "ops/gradient_links.h"
 #include "ops/op_form.h"
+#include "ops/requantization.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/program.h"
 #include "transpiler/plan/parameters.h"
@@ -54,7 +55,20 @@ class RewriteFinder {
   }
 
  private:
+  // The op that requantizes the sums that a site quantizes; null if none does.
+  static const Op* FindRequantize(const QuantizationSite& site) {
+    const Value* const value = site.input->value();
+    const Op* const op = value != nullptr ? value->op() : nullptr;
+    if (op == nullptr || op->type() != kRequantize) return nullptr;
+    const Argument* const sums = op->Input("X");
+    return sums != nullptr && sums->value() != nullptr ? op : nullptr;
+  }
+
   void AddOps(const QuantizationSite& site) {
+    if (const Op* const requantize = FindRequantize(site); requantize != nullptr) {
+      rewrite_.ops.insert(requantize);
+      AddVariable(*site.input);
+    }
     for (const Op* op : site.ops()) {
       rewrite_.ops.insert(op);
       for (const Argument* output : op->outputs()) {
@@ -98,7 +112,9 @@ class RewriteFinder {
   }
 
   void AddReadersOf(const Value& result, const QuantizationSite& found, const std::string& way) {
-    const Value& value = *found.input->value();
+    const Op* const requantize = FindRequantize(found);
+    const Argument& quantized = requantize != nullptr ? *requantize->Input("X") : *found.input;
+    const Value& value = *quantized.value();
     stands_for_.emplace(&result, &value);
     for (const Argument* reader : result.readers()) {
       const Op& op = reader->op();

@@ -68,7 +68,7 @@ std::optional<std::string> WhyNotBy(const std::vector<const TargetCheck*>& check
 }  // namespace
 
 absl::Status CheckPlanOnTarget(const Plan& plan, const Program& program, const Target& target,
-                               const CheckTable& checks) {
+                               const QuantizerTable& quantizers, const CheckTable& checks) {
   ASSIGN_OR_RETURN(const std::vector<const TargetCheck*> named, checks.Of(target));
   const absl::flat_hash_map<const Op*, QuantizedInputs> inputs = InputsOf(plan);
   Complaints complaints;
@@ -79,7 +79,7 @@ absl::Status CheckPlanOnTarget(const Plan& plan, const Program& program, const T
       complaints.Add(Describe(op), ": target ", target.name(), " ", parts...);
     };
     const QuantizedInputs& quantized = found->second;
-    if (const auto why = WhyTooNarrow(target, op, EraOf(program), quantized.slots)) {
+    if (const auto why = WhyTooNarrow(target, quantizers, op, EraOf(program), quantized.slots)) {
       complain("has an accumulator that is too narrow: ", *why);
     }
     const bool have_one_scale = quantized.scales.size() == 1 && !quantized.scales.contains("");

@@ -5,6 +5,7 @@
 #define FIXPOINT_TRANSPILER_PLAN_PLAN_ON_TARGET_H_
 
 #include "absl/status/status.h"
+#include "ops/quantizer_table.h"
 #include "proto/config/target.pb.h"
 #include "proto/program/program_fwd.h"
 #include "transpiler/plan/plan.h"
@@ -17,7 +18,7 @@ namespace fixpoint {
 // check of the target keeps float or refuses. kInvalidArgument: a check that is not there.
 // REQUIRES: the plan is that of the program, and ValidatePlan has passed it.
 absl::Status CheckPlanOnTarget(const Plan& plan, const Program& program, const Target& target,
-                               const CheckTable& checks);
+                               const QuantizerTable& quantizers, const CheckTable& checks);
 
 }  // namespace fixpoint
 

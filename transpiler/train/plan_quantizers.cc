@@ -45,8 +45,8 @@ class PlanQuantizers final : public StagePass<TrainContext> {
       if (!plan.ok()) return InputError(context.names.plan, plan.status());
       context.plan = *std::move(plan);
       RETURN_IF_ERROR(
-          InputError(context.names.plan,
-                     CheckPlanOnTarget(context.plan, program, context.target, context.checks)));
+          InputError(context.names.plan, CheckPlanOnTarget(context.plan, program, context.target,
+                                                           context.quantizers, context.checks)));
     } else {
       ASSIGN_OR_RETURN(context.plan,
                        MakePlan(program, context.config, context.target, context.quantizers,

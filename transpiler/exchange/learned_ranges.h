@@ -27,8 +27,6 @@ struct LearnedRange {
   bool is_observed = false;
   std::string quantizer;  // "" for the ops of portable programs, which belong to none
   CodeRange codes;
-  // The value has no negative elements: of symmetric codes, it has those from 0 on.
-  bool is_never_negative = false;
   bool is_affine = false;
   // The value has no negative elements: of symmetric codes, it has those from 0 on.
   bool is_never_negative = false;

@@ -49,8 +49,8 @@ class ConditionParser {
       return scanner_.Fail(at, absl::StrCat("compares ", TypeOfTerm(left), " with ",
                                             TypeOfTerm(right), "; want both of one type"));
     }
-    const bool is_equality = condition->comparison == Comparison::kEqual ||
-                             condition->comparison == Comparison::kUnequal;
+    const bool is_equality =
+        condition->comparison == Relation::kEqual || condition->comparison == Relation::kUnequal;
     if (left != SumTerm::Type::kNumber && !is_equality) {
       return scanner_.Fail(at, absl::StrCat(TypeOfTerm(left),
                                             " is equal to another or not; want == or "
@@ -59,10 +59,10 @@ class ConditionParser {
     return true;
   }
 
-  bool ReadComparison(Comparison* comparison) {
-    static constexpr std::pair<const char*, Comparison> kComparisons[] = {
-        {"==", Comparison::kEqual},   {"!=", Comparison::kUnequal}, {"<=", Comparison::kAtMost},
-        {">=", Comparison::kAtLeast}, {"<", Comparison::kLess},     {">", Comparison::kGreater},
+  bool ReadComparison(Relation* comparison) {
+    static constexpr std::pair<const char*, Relation> kComparisons[] = {
+        {"==", Relation::kEqual},   {"!=", Relation::kUnequal}, {"<=", Relation::kAtMost},
+        {">=", Relation::kAtLeast}, {"<", Relation::kLess},     {">", Relation::kGreater},
     };
     for (const auto& [symbol, meaning] : kComparisons) {
       if (!scanner_.TryConsumeSymbol(symbol)) continue;

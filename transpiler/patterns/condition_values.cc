@@ -7,19 +7,19 @@ namespace fixpoint {
 namespace {
 
 template <typename T>
-bool Compares(Comparison comparison, const T& a, const T& b) {
+bool Compares(Relation comparison, const T& a, const T& b) {
   switch (comparison) {
-    case Comparison::kEqual:
+    case Relation::kEqual:
       return a == b;
-    case Comparison::kUnequal:
+    case Relation::kUnequal:
       return a != b;
-    case Comparison::kLess:
+    case Relation::kLess:
       return a < b;
-    case Comparison::kAtMost:
+    case Relation::kAtMost:
       return a <= b;
-    case Comparison::kGreater:
+    case Relation::kGreater:
       return a > b;
-    case Comparison::kAtLeast:
+    case Relation::kAtLeast:
       return a >= b;
   }
   return false;

@@ -90,18 +90,19 @@ class StepFinder {
         if (attribute.variable >= 0) attributes[attribute.variable].Add(static_cast<int>(step));
       }
     }
-    const auto span_of = [&](const ConditionTerm& term) -> Span& {
-      return term.kind == ConditionTerm::Kind::kAttribute ? attributes[term.named]
-                                                          : values[term.named];
+    const auto span_of = [&](const SumTerm& term) -> Span& {
+      return term.kind == SumTerm::Kind::kAttribute ? attributes[term.named] : values[term.named];
     };
     for (size_t i = 0; i < pattern_.conditions.size(); ++i) {
-      const std::vector<ConditionTerm>& terms = pattern_.conditions[i].terms;
+      std::vector<SumTerm> terms = pattern_.conditions[i].left.terms;
+      const std::vector<SumTerm>& right = pattern_.conditions[i].right.terms;
+      terms.insert(terms.end(), right.begin(), right.end());
       int known = 0;
-      for (const ConditionTerm& term : terms) {
+      for (const SumTerm& term : terms) {
         if (term.named >= 0) known = std::max(known, span_of(term).first);
       }
       steps_[known].conditions.push_back(static_cast<int>(i));
-      for (const ConditionTerm& term : terms) {
+      for (const SumTerm& term : terms) {
         if (term.named >= 0) span_of(term).Add(known);
       }
     }

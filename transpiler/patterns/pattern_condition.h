@@ -10,12 +10,12 @@
 
 namespace fixpoint {
 
-enum class Comparison { kEqual, kUnequal, kLess, kAtMost, kGreater, kAtLeast };
+enum class Relation { kEqual, kUnequal, kLess, kAtMost, kGreater, kAtLeast };
 
 struct PatternCondition {
   std::string text;  // "extent(x, 1) % 8 == 0"
   PatternSum left;
-  Comparison comparison = Comparison::kEqual;
+  Relation comparison = Relation::kEqual;
   PatternSum right;
 };
 

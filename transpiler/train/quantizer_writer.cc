@@ -93,21 +93,20 @@ absl::Status QuantizerWriter::WriteOnce(const Site& site) {
 
 absl::Status QuantizerWriter::WriteBias(const Site& site) {
   const Argument& bias = *site.readers.front();
-  const Op& product = *ProductOfBias(bias);
-  const ProductSites operands = SitesOfProduct(product, facts_);
-  const Site* const of_sums = SiteOfAddedSums(bias, facts_);
-  SitePlace place = ops_.PlaceOf(site);
-  // Where the steps are known: those of codes of sums only after these.
-  place.before = of_sums != nullptr ? &bias.op() : &product;
-  SiteWriting writing{&site, nullptr, nullptr, place, /*is_test=*/false};
+  SiteWriting writing{&site, nullptr, nullptr, ops_.PlaceOf(site), /*is_test=*/false};
   ASSIGN_OR_RETURN(const std::string numbers, ops_.DeclareLike(writing, ".quant_dequant"));
   OpBuilder quantize = rewriter_.New(kQuantizeBias);
   quantize.Input("X", site.value->variable().name()).Output("Out", numbers);
-  if (of_sums != nullptr) {
+  if (const Site* const of_sums = SiteOfAddedSums(bias, facts_); of_sums != nullptr) {
+    // The sum does not read the product any more. The scale is known once there are sums.
+    writing.place.before = &bias.op();
     quantize.Input("InputScale", scales_.at(of_sums))
         .IntAttr("input_largest_code", CodesOfScale(StoredSpecOf(*of_sums)))
         .IntAttr("weight_largest_code", 1);
   } else {
+    const Op& product = *ProductOfBias(bias);
+    const ProductSites operands = SitesOfProduct(product, facts_);
+    writing.place.before = &product;
     quantize.Input("InputScale", scales_.at(operands.activation))
         .Input("WeightScale", scales_.at(operands.weight))
         .IntAttr("input_largest_code", CodesOfScale(StoredSpecOf(*operands.activation)))

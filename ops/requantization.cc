@@ -1,5 +1,7 @@
 #include "ops/requantization.h"
 
+#include <algorithm>
+
 #include "ops/op_form.h"
 #include "proto/program/op.h"
 
@@ -25,7 +27,12 @@ std::optional<RequantizationOp> ReadRequantization(const Op& op, Era era) {
   read.channel_axis = static_cast<int>(attributes->Int("channel_axis"));
   read.multiplier_bits = static_cast<int>(attributes->Int("multiplier_bits"));
   read.roundings = static_cast<int>(attributes->Int("roundings"));
-  return read;
+  const bool is_right =
+      std::min({read.input_largest_code, read.weight_largest_code, read.output_largest_code}) >=
+          1 &&
+      read.channel_axis >= 0 && (read.multiplier_bits == 16 || read.multiplier_bits == 32) &&
+      (read.roundings == 1 || read.roundings == 2);
+  return is_right ? std::optional(read) : std::nullopt;
 }
 
 }  // namespace fixpoint

@@ -205,8 +205,8 @@ TEST(TextQuantizer, WhatIsWrongIsReportedWithItsLine) {
        "and an integer, like $bits+1"},
       {states + "forward:\n  floor(X=r) -> (Out=s)\n"
                 "  fake_quantize_dequantize_at_range(X=x, InScale=s) -> (Out=out)\n",
-       "would have to pass an op whose gradient is not known; straight_through=true passes it on "
-       "unchanged, stop_gradient=true passes none"},
+       "q.txt:5: the gradient of floor is not known, so that that of out cannot be derived; "
+       "straight_through=true passes it on unchanged, stop_gradient=true passes none"},
       {states + "forward:\n  floor(X=r) -> (Out=s) {stop_gradient=true}\n"
                 "  fake_quantize_dequantize_at_range(X=x, InScale=s) -> (Out=out)\n",
        "q.txt:1: nothing computes r@GRAD: no path with a gradient leads from out to it"},

@@ -271,6 +271,7 @@ std::string Difference(const std::vector<Tensor>& a, const std::vector<Tensor>& 
     for (int64_t j = 0; j < a[i].size(); ++j) {
       const double was = At(a[i], j);
       const double is = At(b[i], j);
+      if (std::isnan(was) && std::isnan(is)) continue;
       if (std::abs(was - is) <= kTolerance * std::max(1.0, std::abs(was))) continue;
       return absl::StrCat(names[i], "[", j, "] was ", was, " and is ", is);
     }

@@ -355,7 +355,7 @@ TEST(Planner, NamesTheRuleThatAsksForWhatTheTargetCannotDo) {
       std::string(Transpile(&program, options).status().message()),
       "configuration: block 0, op 1 (mul): X is r, by_rule (wide): target onednn_int8: bits "
       "12; it does 2 to 8\n"
-      "configuration: block 0, op 1 (mul): Y is w: target onednn_int8: bits 12; it does 1 to 8 "
+      "configuration: block 0, op 1 (mul): Y is w: target onednn_int8: bits 12; it does 2 to 8 "
       "[in plan_quantizers]");
 }
 

@@ -158,6 +158,7 @@ constexpr BadTarget kBadTargets[] = {
     {"MultiplierThatTheReferenceDoesNotHave", "name: \"t\"",
      "name: \"t\" bias: INT32 requantization: MULTIPLIER_AND_SHIFT "
      "activation_abilities { reference_ops_only: true }",
+     "t.textproto: bias is INT32, for which the reference has no op; want no reference_ops_only\n"
      "t.textproto: requantization is MULTIPLIER_AND_SHIFT, for which the reference has no op; want "
      "no reference_ops_only"},
     {"AccumulatorThatHoldsNoProduct", "abs_max\" bits: 8", "abs_max\" bits: 12",

@@ -314,27 +314,42 @@ class Check {
     const Tensor* const scales = FindScales(op);
     if (scales == nullptr) return;
     const absl::Span<const float> values = scales->data<float>();
+    // What requantizes sums reads them as integers.
+    const bool requantizes = Requantizes(op);
     for (size_t c = 0; c < values.size(); ++c) {
       const std::optional<float> step = StepOfSums(op, read, c);
-      if (!step || *step == values[c]) continue;
-      Violated(4, Describe(op), " has the scale ", values[c], " in channel ", c, "; want ", *step);
+      if (!step) continue;
+      const float wanted = requantizes ? 1 : *step;
+      if (wanted == values[c]) continue;
+      Violated(4, Describe(op), " has the scale ", values[c], " in channel ", c, "; want ", wanted);
       return;
     }
-    CheckBias(op, values);
+    CheckBias(op, [&](size_t channel) {
+      return requantizes ? StepOfSums(op, read, channel)
+                         : std::optional(values[values.size() == 1 ? 0 : channel]);
+    });
+  }
+
+  static bool Requantizes(const Op& op) {
+    const absl::StatusOr<Epilogue> stages = EpilogueOf(op.desc());
+    return stages.ok() && std::any_of(stages->begin(), stages->end(), [](const auto& stage) {
+             return stage.kind == EpilogueStage::Kind::kRequantize;
+           });
   }
 
   // Checks that sums have the steps of a bias that is added to them, if the portable program reads
   // that bias as floats.
-  void CheckBias(const Op& op, absl::Span<const float> scales) {
+  template <typename StepOf>
+  void CheckBias(const Op& op, const StepOf& step_of_sums) {
     const Argument* const bias = op.Input("Bias");
     if (bias == nullptr) return;
     const VarType::TensorDesc* const tensor = bias->variable()->tensor();
     for (int64_t c = 0; tensor != nullptr && c < tensor->dims(0); ++c) {
       const std::optional<float> step = portable_codes_.FindBiasStep(*bias, c);
-      const float scale = scales[scales.size() == 1 ? 0 : c];
-      if (!step || *step == scale) continue;
+      const std::optional<float> wanted = step_of_sums(static_cast<size_t>(c));
+      if (!step || !wanted || *step == *wanted) continue;
       Violated(4, Describe(op), " adds a bias in steps of ", *step, " in channel ", c, "; want ",
-               scale);
+               *wanted);
       return;
     }
   }

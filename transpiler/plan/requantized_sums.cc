@@ -92,7 +92,7 @@ SumsOrWhy FindRequantizedSums(const Site& site, const SiteFacts& facts,
   }
   if (site.has_own_gradient) return "its quantizer has a gradient of its own";
   if (!site.shared_scale.empty()) return "it shares a scale";
-  if (!CodesHeldOf(StoredSpec(*quantizer, site.spec), /*is_never_negative=*/false)) {
+  if (!CodesHeldOf(StoredSpec(*quantizer, site.spec), facts.IsNeverNegative(*site.value))) {
     return "its codes have more than 8 bits";
   }
   // From the value back to the product, over ops that are undone by nothing but their reader.

@@ -3,6 +3,7 @@
 
 #include "ops/requantization.h"
 
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -16,7 +17,12 @@ namespace {
 absl::Status RequantizeSums(OpRun& op) {
   RETURN_IF_ERROR(op.CheckSize("InputScale", 1));
   RETURN_IF_ERROR(op.CheckSize("OutputScale", 1));
-  const RequantizationOp read = *ReadRequantization(op.op(), op.era());
+  const std::optional<RequantizationOp> requantization = ReadRequantization(op.op(), op.era());
+  if (!requantization) {
+    return absl::InvalidArgumentError(
+        "an attribute is no largest code, axis, width or count of roundings");
+  }
+  const RequantizationOp& read = *requantization;
   const Array& ranges = op.Input("WeightScale");
   Array out = op.Input("X");
   const int rank = static_cast<int>(out.dims.size());

@@ -170,6 +170,7 @@ absl::Status CheckEnds(const Pattern& pattern, absl::string_view file_name) {
   ASSIGN_OR_RETURN(const Program program, Program::Create(std::move(desc), file_name));
   Pattern unconditional = pattern;
   unconditional.conditions.clear();
+  for (MatchStep& step : unconditional.steps) step.conditions.clear();
   const PatternMatcher matcher(unconditional, kAnyEra);
   for (const Op& op : program.block(0).ops()) {
     const std::optional<Match> match = matcher.MatchAt(op);

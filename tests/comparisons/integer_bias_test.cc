@@ -126,7 +126,7 @@ INSTANTIATE_TEST_SUITE_P(
              5},
         Case{"LeNet5RoundedOnce", "lenet5", "", 5, 1, 4},
         Case{"LeNet5OfAffineActivationsRoundedTwice", "lenet5",
-             "activations { quantizer: 'moving_average_min_max' }", 5, 2, 4},
+             "activations { quantizer: 'moving_average_min_max' }", 5, 2, 0},
         Case{"DepthwiseInAResidualBlockRoundedTwice", "", "", 4, 2, 2},
         Case{"LeNet5FromTheSecondStepOn", "lenet5", "schedule { quantize_from_step: 2 }", 5},
         Case{"DepthwiseInAResidualBlock", "", "", 4}, Case{"UpDown", "up_down", "", 2},

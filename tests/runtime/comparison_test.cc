@@ -115,9 +115,9 @@ TEST(CompareTensors, SignalToNoiseIsThatOfTheOther) {
 }
 
 TEST(CompareTensors, ANumberIsTheSameInBothOfItsForms) {
-  EXPECT_EQ(
-      Compared(Tensor::FromValues<float>({}, {3}), Tensor::FromValues<float>({1}, {3.5})).largest,
-      0.5);
+  const Tensor number = Tensor::FromValues<float>({}, {3});
+  EXPECT_EQ(Compared(number, Tensor::FromValues<float>({1}, {3})).different, 0);
+  EXPECT_EQ(Compared(number, Tensor::FromValues<float>({1}, {4})).different, 1);
 }
 
 TEST(CompareTensors, WhatCannotBeComparedIsRefused) {

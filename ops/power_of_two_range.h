@@ -13,6 +13,10 @@ namespace fixpoint {
 // has the same name. An op that only observes has `bit_length` with it.
 inline constexpr char kPowerOfTwoStepsAttr[] = "power_of_two_steps";
 
+// Up to this largest code, (code * range) / largest code is exactly code * step where the step is a
+// power of two: FP32 holds the product of two such codes. Above it, some are an ulp beside.
+constexpr int32_t kLargestCodeOfExactFloats = 4095;
+
 // The least range that is not less than `range` and whose step, range / largest_code, is a power of
 // two: 2^ceil(log2(step)) times the largest code, so that nothing more is clipped. FP32 holds it
 // exactly. A step is at least 2^-99, since ranges up to 1e-30 count as 0 (InverseRange). 0, of a

@@ -140,9 +140,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"FpgaOfMeansOf4Bits", "fpga_power_of_two", "lenet5",
                          "activations { quantizer: 'window_mean_abs_max' bits: 4 } "
                          "weights { bits: 4 }"},
-                    Case{"CoreOfWideSums", "core_int16_sums", "lenet5", ""},
-                    Case{"CoreOfWideSumsOf12Bits", "core_int16_sums", "lenet5",
-                         "rules { slot: 'Output' spec { bits: 12 } } "
+                    Case{"CoreOfSumsOf12Bits", "core_int12_sums", "lenet5", ""},
+                    Case{"CoreOfSumsOf11And10Bits", "core_int12_sums", "lenet5",
+                         "rules { slot: 'Output' spec { bits: 11 } } "
                          "rules { op_type: 'mul' slot: 'Out' spec { bits: 10 } }"},
                     Case{"Dsp", "dsp_int16", "lenet5", ""}, Case{"Cpu", "cpu_int8", "lenet5", ""},
                     Case{"Npu", "npu_int4", "lenet5", ""},

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -151,13 +152,17 @@ class NetworkWriter {
       names[i] =
           is_shipped || value.kind != PatternValue::Kind::kCapture ? NameOf(value) : AnyOperand();
     }
+    std::set<int> shapes;  // what gradient ops alone read
     for (const PatternOp& op : pattern.before) {
       OpBuilder builder = net_.New(op.type);
       for (const PatternSlot& slot : op.inputs) {
         for (const int value : slot.values) builder.Input(slot.name, names[value]);
       }
       for (const PatternSlot& slot : op.outputs) {
-        for (const int value : slot.values) builder.Output(slot.name, names[value]);
+        for (const int value : slot.values) {
+          builder.Output(slot.name, names[value]);
+          if (slot.name == "XShape") shapes.insert(value);
+        }
       }
       if (op.type == "layer_norm") {
         builder.Output("Mean", net_.UniqueName("mean"));
@@ -173,7 +178,10 @@ class NetworkWriter {
     for (size_t i = 0; i < names.size(); ++i) {
       const PatternValue::Kind kind = pattern.values[i].kind;
       if (kind == PatternValue::Kind::kResult) current_ = names[i];
-      if (kind == PatternValue::Kind::kInner && random_.OneIn(30)) leaked_.push_back(names[i]);
+      const bool is_number = shapes.count(static_cast<int>(i)) == 0;
+      if (kind == PatternValue::Kind::kInner && is_number && random_.OneIn(30)) {
+        leaked_.push_back(names[i]);
+      }
     }
   }
 

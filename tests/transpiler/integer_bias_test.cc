@@ -199,12 +199,16 @@ TEST(IntegerBias, IsAddedToWideCodesOfSumsInStepsOfPowersOfTwo) {
   };
   constexpr char kPowers[] = "parameters { key: 'power_of_two_steps' value: 1 }";
   constexpr char kPlace[] = "X is p, which is quantized before the bias is added, ";
-  EXPECT_EQ(why(absl::StrCat("bits: 16 ", kPowers)), "");
+  EXPECT_EQ(why(absl::StrCat("bits: 13 ", kPowers)), "");
   EXPECT_EQ(why(absl::StrCat("bits: 9 ", kPowers)), "");
   EXPECT_EQ(why(absl::StrCat("bits: 8 ", kPowers)),
             absl::StrCat(kPlace, "to codes of 8 bits or fewer"));
-  EXPECT_EQ(why("bits: 16"), absl::StrCat(kPlace, "and not in one step that is a power of two"));
-  EXPECT_EQ(why(absl::StrCat("bits: 16 quantizer: 'abs_max' ", kPowers)),
+  EXPECT_EQ(why(absl::StrCat("bits: 14 ", kPowers)),
+            absl::StrCat(kPlace,
+                         "to more codes than floats simulate exactly, up to 8191; want up "
+                         "to 4095"));
+  EXPECT_EQ(why("bits: 13"), absl::StrCat(kPlace, "and not in one step that is a power of two"));
+  EXPECT_EQ(why(absl::StrCat("bits: 13 quantizer: 'abs_max' ", kPowers)),
             absl::StrCat(kPlace, "to a range that is found anew at every run"));
 }
 

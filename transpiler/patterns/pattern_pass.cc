@@ -26,6 +26,8 @@ class PatternPass final : public Pass {
     auto* const rewrite = dynamic_cast<RewriteContext*>(&context);
     ApplyOptions options;
     options.explain = rewrite != nullptr && rewrite->explain;
+    // Elsewhere edits are known by the pass that made them.
+    if (rewrite == nullptr) options.author = name_;
     ASSIGN_OR_RETURN(RewriteReport report, ApplyPatterns(patterns_, options, &program));
     if (rewrite == nullptr) {
       const size_t matches = report.replaced.size();

@@ -12,6 +12,7 @@
 #include "ops/codes/integer_reasons.h"
 #include "ops/op_form.h"
 #include "ops/op_traits.h"
+#include "ops/power_of_two_range.h"
 #include "ops/quantizers/power_of_two_steps.h"
 #include "proto/program/program.h"
 
@@ -178,6 +179,10 @@ std::optional<std::string> IntegerBias::WhyNotCodes(const Argument& bias, const 
   }
   if (CodesHeldOf(spec, facts_.IsNeverNegative(*sums.value()))) {
     return absl::StrCat(place, ", to codes of 8 bits or fewer");
+  }
+  if (CodeRangeOf(spec).largest > kLargestCodeOfExactFloats) {
+    return absl::StrCat(place, ", to more codes than floats simulate exactly, up to ",
+                        CodeRangeOf(spec).largest, "; want up to ", kLargestCodeOfExactFloats);
   }
   const Op& product = *sums.value()->op();
   const Dims dims = DeclaredDims(sums);

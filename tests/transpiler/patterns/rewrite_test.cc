@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "ops/backward.h"
 #include "proto/program/program.h"
 #include "tests/testing/parsed_program.h"
@@ -54,20 +55,22 @@ TEST(Rewrite, QuantizingTheResultIsUndoneBeforeTheRewrite) {
   EXPECT_EQ(Bytes(program), original);
 }
 
-TEST(Rewrite, APatternIsAPassOfATranspile) {
+TEST(Rewrite, PatternsArePassesOfATranspile) {
   const std::vector<Pattern> patterns = Patterns("swish");
   PassTable passes = TrainPasses();
   ASSERT_TRUE(AddPatternPasses(patterns, &passes).ok());
-  TranspileOptions options;
-  options.passes = &passes;
-  options.pipeline = std::string("swish,") + kTrainPipeline;
-  Program program = ParsedProgram(kNet);
-  const std::string original = Bytes(program);
-  const auto transpiled = Transpile(&program, options);
-  ASSERT_TRUE(transpiled.ok()) << transpiled.status();
-  EXPECT_THAT(transpiled->notes, testing::Contains("swish: replaced 1 match"));
-  ASSERT_TRUE(Untranspile(&program).ok());
-  EXPECT_EQ(Bytes(program), original);
+  for (const std::string name : {"swish", "apply_patterns"}) {
+    TranspileOptions options;
+    options.passes = &passes;
+    options.pipeline = absl::StrCat(name, ",", kTrainPipeline);
+    Program program = ParsedProgram(kNet);
+    const std::string original = Bytes(program);
+    const auto transpiled = Transpile(&program, options);
+    ASSERT_TRUE(transpiled.ok()) << transpiled.status();
+    EXPECT_THAT(transpiled->notes, testing::Contains(absl::StrCat(name, ": replaced 1 match")));
+    ASSERT_TRUE(Untranspile(&program).ok());
+    EXPECT_EQ(Bytes(program), original);
+  }
 }
 
 TEST(Rewrite, WithoutTheEditLogThereIsNoWayBack) {

@@ -41,7 +41,8 @@ std::optional<Epilogue> StagesOfBias(const RoundedSums& sums, const ParameterBia
   const auto range = static_cast<float>(read.Float("range"));
   const auto largest_code = static_cast<int32_t>(read.Int("largest_code"));
   const float step = StepOf(range, largest_code);
-  if (PowerOfTwoRange(range, largest_code) != range || !bias.IsOfSums({&step, 1})) {
+  if (largest_code > kLargestCodeOfExactFloats || PowerOfTwoRange(range, largest_code) != range ||
+      !bias.IsOfSums({&step, 1})) {
     return std::nullopt;
   }
   return Epilogue{{Kind::kMultiply, static_cast<float>(rounded.Float("multiplier"))},

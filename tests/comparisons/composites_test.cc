@@ -19,6 +19,7 @@
 #include "benchmarks/networks.h"
 #include "ops/quantizer_table.h"
 #include "proto/config/range_profile.pb.h"
+#include "proto/config/target.pb.h"
 #include "proto/program/attributes.h"
 #include "proto/program/program.h"
 #include "runtime/comparison.h"
@@ -219,10 +220,20 @@ Differences Compare(const Program& a, Scope* a_scope, const Program& b, Scope* b
 }
 
 // An LSTM of 4 steps, a layer norm of its state and a product are trained by component. A machine
-// that has layer norms takes that one whole; the steps stay expanded and are lowered.
+// that has layer norms takes that one whole, which subtracts a mean of codes; the steps stay
+// expanded and are lowered.
 TEST(CompositesByComponent, WhatATargetTakesIsGivenBackAndTheRestIsLowered) {
   Network network = BuildLstm(/*batch=*/3, /*size=*/4);
-  auto trained = TrainQuantized(&network, "also_quantize: 'elementwise_mul'");
+  TranspileOptions options;
+  options.target = *LoadTarget("onednn_int8", QuantizerTable());
+  Target::QuantizedOp& difference = *options.target->add_ops();
+  difference.add_types("elementwise_sub");
+  for (const char* slot : {"X", "Y"}) {
+    Target::Slot& input = *difference.add_inputs();
+    input.set_name(slot);
+    input.set_role(SlotRole::ACTIVATION);
+  }
+  auto trained = TrainQuantized(&network, "also_quantize: 'elementwise_mul'", std::move(options));
   ASSERT_TRUE(trained.ok()) << trained.status();
   const auto made = MakeForms(network.main, *std::move(trained), network.image, {network.scores});
   ASSERT_TRUE(made.ok()) << made.status();

@@ -67,14 +67,17 @@ class TrainingRuns:
 
     def _train(self, program, startup, params, save, epochs, rate):
         path = self.path(save)
+        # An interrupted `train` saves too, what it has by then.
+        partial = self.path(save + ".partial")
         if not path.exists():
             start = (f"--params={params}",) if params else ()
             augment = (("--augment_padding=4", "--augment_flip")
                        if self._data.startswith("cifar10:") else ())
             self.tool("train", program, f"--startup={startup}", *start, f"--data={self._data}",
                       f"--epochs={epochs}", "--batch_size=128", f"--learning_rate={rate}",
-                      *augment, "--seed=1", f"--threads={self._threads}", f"--save={path}",
+                      *augment, "--seed=1", f"--threads={self._threads}", f"--save={partial}",
                       f"--checkpoint_dir={self.path(save + '.checkpoints')}",
                       "--checkpoint_every=391", "--keep_checkpoints=2", "--resume",
                       f"--metrics={self.path(save + '.jsonl')}")
+            partial.rename(path)
         return path

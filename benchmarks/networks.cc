@@ -23,12 +23,12 @@ class Layers : public ProgramBuilder {
 
 std::string ConvolutionNorm(Layers& net, const std::string& x, int filters, int kernel, int stride,
                             int groups = 1) {
-  const bool has_norm = net.after_convolution == AfterConvolution::kBatchNorm;
+  const bool has_norm = net.after_convolution != AfterConvolution::kBias;
   Conv2dOptions options;
   options.stride = stride;
   options.padding = kernel / 2;
   options.groups = groups;
-  options.bias = !has_norm;
+  options.bias = net.after_convolution != AfterConvolution::kBatchNorm;
   const std::string sums = Conv2d(net, x, filters, kernel, options);
   return has_norm ? BatchNorm(net, sums) : sums;
 }

@@ -29,9 +29,9 @@ struct Network {
 std::vector<std::string> NetworkNames();
 // kNesterov: Nesterov's momentum of 0.9 and an L2 decay of 5e-4, as is usual for CIFAR-10.
 enum class Training { kMomentum, kAdam, kNesterov };
-// What the convolutions have that do not end in a bias by themselves: kBias is how a network is
-// deployed whose batch norms were folded into its filters.
-enum class AfterConvolution { kBatchNorm, kBias };
+// What comes after the convolutions that have a batch norm: kBias is how a network is deployed whose
+// batch norms were folded into its filters.
+enum class AfterConvolution { kBatchNorm, kBias, kBiasAndBatchNorm };
 // A network in float. REQUIRES: a name of NetworkNames; an image size that its layers leave pixels
 // of, or 0, its own.
 Network BuildNetwork(const std::string& name, int64_t batch,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "ops/verifier.h"
 #include "proto/program/program.h"
@@ -83,6 +84,25 @@ std::string Product() {
                  "5,4", "6,5", "6,4");
 }
 
+// The same with a bias that is added before the batch norm, at `axis`.
+std::string Biased(const std::string& text, int axis) {
+  const std::string result =
+      text.substr(text.find("var y ") + 6, text.find("\n  var z ") - text.find("var y ") - 6);
+  return absl::StrReplaceAll(
+      text,
+      {{"  var x f32",
+        absl::StrCat("  var c f32[4] persistable is_parameter\n  var a ", result,
+                     "\n  var c@GRAD f32[4]\n  var a@GRAD ", result, "\n  var x f32")},
+       {"  batch_norm(X=y",
+        absl::StrCat("  elementwise_add(X=y, Y=c) -> (Out=a) {axis=", axis, "}\n  batch_norm(X=a")},
+       {"batch_norm_grad(X=y", "batch_norm_grad(X=a"},
+       {"-> (X@GRAD=y@GRAD, Scale@GRAD=g@GRAD, Bias@GRAD=b@GRAD) {op_role=1}\n",
+        absl::StrCat("-> (X@GRAD=a@GRAD, Scale@GRAD=g@GRAD, Bias@GRAD=b@GRAD) {op_role=1}\n"
+                     "  elementwise_add_grad(X=y, Y=c, Out@GRAD=a@GRAD) -> "
+                     "(X@GRAD=y@GRAD, Y@GRAD=c@GRAD) {axis=",
+                     axis, ", op_role=1}\n")}});
+}
+
 TranspileOptions Folding() {
   TranspileOptions options;
   options.config.set_target("onednn_int8");
@@ -113,12 +133,15 @@ Tensor Drawn(const Program& program, const std::string& name, uint32_t seed) {
 class FoldedProducts : public testing::TestWithParam<std::string> {};
 
 std::string NameOf(const testing::TestParamInfo<std::string>& info) {
-  const char* const names[] = {"Convolution", "Depthwise", "Product"};
+  const char* const names[] = {"Convolution", "Depthwise", "Product", "BiasedConvolution",
+                               "BiasedProduct"};
   return names[info.index];
 }
 
 INSTANTIATE_TEST_SUITE_P(Products, FoldedProducts,
-                         testing::Values(Convolution(), Depthwise(), Product()), NameOf);
+                         testing::Values(Convolution(), Depthwise(), Product(),
+                                         Biased(Convolution(), 1), Biased(Product(), -1)),
+                         NameOf);
 
 // Without quantizers, folding is an identity: of the result, of all gradients, and of the averages
 // that the step leaves. Everything is computed in double.
@@ -127,13 +150,18 @@ TEST_P(FoldedProducts, ComputesTheSameWhereNothingIsRounded) {
   options.pipeline = "fold_training_batch_norm";
   const Program original = ParsedProgram(GetParam());
   const Program folded = Folded(GetParam(), options);
-  const std::vector<std::string> fetches = {"z",      "x@GRAD", "w@GRAD",  "g@GRAD",
-                                            "b@GRAD", "mean",   "variance"};
+  std::vector<std::string> fetches = {"z",      "x@GRAD", "w@GRAD",  "g@GRAD",
+                                      "b@GRAD", "mean",   "variance"};
+  std::vector<std::string> given = {"x", "w", "g", "b", "mean", "variance", "dz"};
+  if (original.Find(original.block(0), "c") != nullptr) {
+    fetches.push_back("c@GRAD");
+    given.push_back("c");
+  }
   std::vector<std::vector<Tensor>> results;
   for (const Program* program : {&original, &folded}) {
     Scope scope;
     uint32_t seed = 0;
-    for (const char* name : {"x", "w", "g", "b", "mean", "variance", "dz"}) {
+    for (const std::string& name : given) {
       scope.Set(name, Drawn(original, name, ++seed));
     }
     absl::StatusOr<reference::Interpreter> interpreter = reference::Interpreter::Create(
@@ -166,13 +194,28 @@ TEST_P(FoldedProducts, IsUndoneByMarks) {
   EXPECT_EQ(PrintProgram(program.Proto()), GetParam());
 }
 
-// What a training program has to have before it is folded, each broken in one place.
+// Breaks a program in one place.
+void ExpectNotFolded(std::string text, const std::string& from, const std::string& to,
+                     const std::string& why) {
+  ASSERT_NE(text.find(from), std::string::npos) << from;
+  text.replace(text.find(from), from.size(), to);
+  Program program = ParsedProgram(text);
+  TranspileOptions options = Folding();
+  options.pipeline = "fold_training_batch_norm";
+  const absl::StatusOr<TranspileResult> result = Transpile(&program, options);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_THAT(result->notes, testing::Contains(HasSubstr(why))) << to;
+  EXPECT_FALSE(program.edited()) << to;
+}
+
+// What a training program has to have before it is folded.
 TEST(FoldTrainingBatchNorm, SaysWhyABatchNormIsNotFolded) {
-  const struct {
+  struct Case {
     std::string from;
     std::string to;
     std::string why;
-  } kCases[] = {
+  };
+  const Case kCases[] = {
       {"mul(X=x, Y=w) -> (Out=y)", "relu(X=x) -> (Out=y)",
        "it reads \"y\", which is not the result of a product"},
       {"\n  batch_norm(", "\n  relu(X=y) -> (Out=t)\n  batch_norm(",
@@ -188,17 +231,24 @@ TEST(FoldTrainingBatchNorm, SaysWhyABatchNormIsNotFolded) {
       {"SavedVariance=saved_variance)\n", "SavedVariance=saved_variance) {fuse_with_relu=true}\n",
        "it has attributes that cannot be read, a relu of its own or a momentum that is computed"},
   };
-  for (const auto& [from, to, why] : kCases) {
-    std::string text = Product();
-    ASSERT_NE(text.find(from), std::string::npos) << from;
-    text.replace(text.find(from), from.size(), to);
-    Program program = ParsedProgram(text);
-    TranspileOptions options = Folding();
-    options.pipeline = "fold_training_batch_norm";
-    const absl::StatusOr<TranspileResult> result = Transpile(&program, options);
-    ASSERT_TRUE(result.ok()) << result.status();
-    EXPECT_THAT(result->notes, testing::Contains(HasSubstr(why))) << to;
-    EXPECT_FALSE(program.edited()) << to;
+  for (const auto& [from, to, why] : kCases) ExpectNotFolded(Product(), from, to, why);
+  const Case kOfBiases[] = {
+      {"var c f32[4] persistable", "var c f32[4]",
+       "it reads \"a\", which block 0, op 1 (elementwise_add) adds up from more than a bias"},
+      {"var c f32[4]", "var c f32[1]", "it follows \"c\", which is not a bias for each channel"},
+      {"Out=a) {axis=-1}", "Out=a) {axis=0}",
+       "it follows \"c\", which is not a bias for each channel"},
+      {"\n  batch_norm(", "\n  relu(X=a) -> (Out=t)\n  batch_norm(",
+       "it is not alone in reading \"a\", which block 0, op 2 (relu) reads too"},
+      {"\n  batch_norm(", "\n  relu(X=y) -> (Out=t)\n  batch_norm(",
+       "it is not alone in reading \"y\", which block 0, op 2 (relu) reads too"},
+      {", Y@GRAD=c@GRAD", "", "it follows a bias that is not trained"},
+      {"\n  mul_grad(", "\n  scale(X=c@GRAD) -> (Out=t) {op_role=1}\n  mul_grad(",
+       "it has a gradient \"c@GRAD\" that block 0, op 6 (scale) reads before that of the weight is "
+       "there"},
+  };
+  for (const auto& [from, to, why] : kOfBiases) {
+    ExpectNotFolded(Biased(Product(), -1), from, to, why);
   }
 }
 

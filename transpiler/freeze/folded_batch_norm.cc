@@ -2,9 +2,11 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "ops/op_form.h"
+#include "ops/op_traits.h"
 #include "ops/window.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/op_builder.h"
@@ -58,15 +60,17 @@ class TestModeOfNorm {
     Insert("elementwise_sub", bias, scaled, folded, -1);
     Insert("elementwise_add", norm_.Input("X")->name(), folded, norm_.Output("Y")->name(),
            channel_axis);
-    const Argument* const unfolded = norm_.Input("Unfolded");
-    const Op* const product = unfolded == nullptr || unfolded->value() == nullptr ||
-                                      unfolded->value()->written_by() == nullptr
-                                  ? nullptr
-                                  : unfolded->value()->op();
-    const bool is_for_statistics =
-        product != nullptr && IsForStatistics(*product) && unfolded->value()->readers().size() == 1;
+    std::vector<const Op*> for_statistics;
+    const Argument* at = norm_.Input("Unfolded");
+    while (at != nullptr && at->value() != nullptr && at->value()->written_by() != nullptr &&
+           at->value()->readers().size() == 1 && IsForStatistics(*at->value()->op())) {
+      const Op& op = *at->value()->op();
+      for_statistics.push_back(&op);
+      const std::optional<SumTrait>& sum = TraitsOf(op).sum;
+      at = sum ? op.Input(sum->x) : nullptr;
+    }
     rewriter_.Remove(norm_);
-    if (is_for_statistics) rewriter_.Remove(*product);
+    for (const Op* op : for_statistics) rewriter_.Remove(*op);
     return absl::OkStatus();
   }
 

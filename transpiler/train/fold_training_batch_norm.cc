@@ -15,8 +15,10 @@
 //   folded_batch_norm(X=y, Unfolded=y.unfolded, Deviation=v.deviation, Scale=g, Bias=b, Mean=m,
 //       Variance=v) -> (Y=z, MeanOut=m, VarianceOut=v, ...)
 //
-// The gradient ops follow: that of the batch norm is replaced too, the second product has one of
-// its own, and what several ops contribute to the gradient of x, w or g is added.
+// A bias that is added between the two is multiplied by the factors too, and added to the second
+// product as it is. The gradient ops follow: that of the batch norm is replaced too, the second
+// product and its sum have gradient ops of their own, and what several ops contribute to a gradient
+// is added.
 
 #include <algorithm>
 #include <memory>
@@ -83,13 +85,15 @@ class Folding {
         era_(EraOf(*program)),
         block_(found.norm->block()),
         rewriter_(program, kFoldingPass),
-        weight_(Name(*found.weight)) {}
+        weight_(Name(*found.weight)),
+        bias_(found.bias == nullptr ? "" : Name(*found.bias)) {}
 
   absl::Status Write() {
     RETURN_IF_ERROR(WriteFactors());
     RETURN_IF_ERROR(WriteProducts());
     WriteNorm();
     RETURN_IF_ERROR(WriteNormGradient());
+    RETURN_IF_ERROR(WriteSumGradients());
     RETURN_IF_ERROR(WriteProductGradients());
     // An op that was removed has no arguments any more.
     rewriter_.Remove(*found_.norm);
@@ -104,7 +108,7 @@ class Folding {
     const Argument& scale = *norm.Input("Scale");
     ASSIGN_OR_RETURN(const std::string shifted, Declare(variance, ".shifted"));
     ASSIGN_OR_RETURN(deviation_, Declare(variance, ".deviation"));
-    ASSIGN_OR_RETURN(const std::string factor, Declare(scale, ".factor"));
+    ASSIGN_OR_RETURN(factor_, Declare(scale, ".factor"));
     ASSIGN_OR_RETURN(folded_, Declare(*found_.weight, ".folded"));
     const OpAttributes attributes = *OpAttributes::Of(norm.desc(), era_);
     Insert(OpBuilder("scale")
@@ -115,32 +119,50 @@ class Folding {
     division_ = Insert(OpBuilder("elementwise_div")
                            .Input("X", Name(scale))
                            .Input("Y", deviation_)
-                           .Output("Out", factor))
+                           .Output("Out", factor_))
                     .desc();
-    multiplication_ = Insert(OpBuilder("elementwise_mul")
-                                 .Input("X", Name(*found_.weight))
-                                 .Input("Y", factor)
-                                 .Output("Out", folded_)
-                                 .IntAttr("axis", found_.weight_axis))
-                          .desc();
+    multiplication_ = InsertMultiplication(*found_.weight, folded_, found_.weight_axis);
+    if (found_.sum == nullptr) return absl::OkStatus();
+    ASSIGN_OR_RETURN(folded_bias_, Declare(*found_.bias, ".folded"));
+    bias_multiplication_ = InsertMultiplication(*found_.bias, folded_bias_, /*axis=*/-1);
     return absl::OkStatus();
+  }
+
+  OpDesc InsertMultiplication(const Argument& parameter, const std::string& folded, int axis) {
+    return Insert(OpBuilder("elementwise_mul")
+                      .Input("X", Name(parameter))
+                      .Input("Y", factor_)
+                      .Output("Out", folded)
+                      .IntAttr("axis", axis))
+        .desc();
   }
 
   absl::Status WriteProducts() {
     const Op& product = *found_.product;
     ASSIGN_OR_RETURN(unfolded_, Declare(*found_.result, ".unfolded"));
-    OpDesc copy = product.desc();
-    Rename({{Name(*found_.result), unfolded_}}, &copy);
-    SetAttr(MakeStringAttr(kInsertedByAttr, kFoldingPass), &copy);
-    rewriter_.InsertAfter(product, copy);
-    return ReadFolded(*found_.weight);
+    InsertCopy(product, {{Name(*found_.result), unfolded_}});
+    RETURN_IF_ERROR(ReadFolded(*found_.weight, folded_));
+    statistics_ = unfolded_;
+    if (found_.sum == nullptr) return absl::OkStatus();
+    const Argument& sum = *found_.sum->Output(TraitsOf(*found_.sum).sum->output);
+    ASSIGN_OR_RETURN(statistics_, Declare(sum, ".unfolded"));
+    InsertCopy(*found_.sum, {{Name(*found_.result), unfolded_}, {Name(sum), statistics_}});
+    return ReadFolded(*found_.bias, folded_bias_);
   }
 
-  // Makes an op of the program read the folded weight.
-  absl::Status ReadFolded(const Argument& weight) {
-    const std::string slot(weight.slot_name());
-    AddMark(weight.op(), ArgumentMark(slot, weight.index(), weight.name()), &rewriter_);
-    return rewriter_.RedirectReads({&weight}, *program_.Find(block_, folded_));
+  // Inserts a copy of an op of the forward part after it.
+  void InsertCopy(const Op& op, const absl::flat_hash_map<std::string, std::string>& names) {
+    OpDesc copy = op.desc();
+    Rename(names, &copy);
+    SetAttr(MakeStringAttr(kInsertedByAttr, kFoldingPass), &copy);
+    rewriter_.InsertAfter(op, copy);
+  }
+
+  // Makes an op of the program read what is folded in place of a parameter.
+  absl::Status ReadFolded(const Argument& parameter, const std::string& folded) {
+    const std::string slot(parameter.slot_name());
+    AddMark(parameter.op(), ArgumentMark(slot, parameter.index(), parameter.name()), &rewriter_);
+    return rewriter_.RedirectReads({&parameter}, *program_.Find(block_, folded));
   }
 
   void WriteNorm() {
@@ -154,7 +176,7 @@ class Folding {
     const Op& gradient = *found_.norm_gradient;
     const Argument& of_scale = *gradient.Output("Scale@GRAD");
     scale_gradient_ = Name(of_scale);
-    ASSIGN_OR_RETURN(of_unfolded_, DeclareGradient(unfolded_, *found_.result));
+    ASSIGN_OR_RETURN(of_statistics_, DeclareGradient(statistics_, *found_.result));
     ASSIGN_OR_RETURN(scale_part_, DeclareGradient(Name(*found_.norm->Input("Scale")), of_scale));
     OpDesc desc = gradient.desc();
     for (const char* slot :
@@ -163,10 +185,34 @@ class Folding {
     }
     AddStatistics(&desc);
     AddArgument("Mean", Name(*found_.norm->Output("MeanOut")), desc.mutable_inputs());
-    AddArgument("Unfolded@GRAD", of_unfolded_, desc.mutable_outputs());
+    AddArgument("Unfolded@GRAD", of_statistics_, desc.mutable_outputs());
     Rename({{scale_gradient_, scale_part_}}, &desc);
     scale_pair_ = TakeRolePairOf(scale_gradient_, &desc);
     Replace(gradient, absl::StrCat(kFoldedBatchNorm, "_grad"), std::move(desc));
+    return absl::OkStatus();
+  }
+
+  // The gradient op of the sum with the folded bias, and after it that of the other sum.
+  absl::Status WriteSumGradients() {
+    of_unfolded_ = of_statistics_;
+    if (found_.sum == nullptr) return absl::OkStatus();
+    const SumTrait& trait = *TraitsOf(*found_.sum).sum;
+    const Op& gradient = *found_.sum_gradient;
+    bias_gradient_ = Name(*found_.bias_gradient);
+    ASSIGN_OR_RETURN(of_unfolded_, DeclareGradient(unfolded_, *found_.result));
+    ASSIGN_OR_RETURN(of_folded_bias_, DeclareGradient(folded_bias_, *found_.bias));
+    ASSIGN_OR_RETURN(bias_part_, DeclareGradient(bias_, *found_.bias));
+    bias_pair_ = TakeRolePair(gradient, bias_gradient_, &rewriter_);
+    OpDesc copy = gradient.desc();
+    Rename({{Name(*found_.result), unfolded_},
+            {Name(*gradient.Input(GradientOf(trait.output))), of_statistics_},
+            {Name(*gradient.Output(GradientOf(trait.x))), of_unfolded_},
+            {bias_gradient_, bias_part_}},
+           &copy);
+    FinishCopy(&copy);
+    RETURN_IF_ERROR(ReadFolded(*gradient.Input(trait.y), folded_bias_));
+    Redirect(*found_.bias_gradient, of_folded_bias_);
+    rewriter_.InsertAfter(gradient, copy);
     return absl::OkStatus();
   }
 
@@ -182,7 +228,7 @@ class Folding {
     OpDesc copy = gradient.desc();
     absl::flat_hash_map<std::string, std::string> of_copy = {
         {Name(*found_.result_gradient), of_unfolded_}, {of_weight, other_part}};
-    RETURN_IF_ERROR(ReadFolded(*gradient.Input(found_.weight->slot_name())));
+    RETURN_IF_ERROR(ReadFolded(*gradient.Input(found_.weight->slot_name()), folded_));
     Redirect(*found_.weight_gradient, of_folded);
     std::vector<std::string> input_parts;
     std::string of_input;
@@ -201,15 +247,14 @@ class Folding {
     FinishCopy(&copy);
     last_ = &rewriter_.InsertAfter(*last_, copy);
 
-    ASSIGN_OR_RETURN(const std::string of_factor, DeclareGradient(division_.outputs(0).arguments(0),
-                                                                  *found_.norm->Input("Scale")));
-    ASSIGN_OR_RETURN(const std::string other_scale_part,
-                     DeclareGradient(scale, *found_.norm->Input("Scale")));
-    const std::string factor = division_.outputs(0).arguments(0);
+    const Argument& like_factor = *found_.norm->Input("Scale");
+    ASSIGN_OR_RETURN(const std::string of_factor, DeclareGradient(factor_, like_factor));
+    ASSIGN_OR_RETURN(const std::string other_scale_part, DeclareGradient(scale, like_factor));
     InsertGradient(multiplication_, {{GradientOf(folded_), of_folded},
                                      {GradientOf(weight_), weight_part},
-                                     {GradientOf(factor), of_factor}});
-    InsertGradient(division_, {{GradientOf(factor), of_factor},
+                                     {GradientOf(factor_), of_factor}});
+    ASSIGN_OR_RETURN(const std::string of_factors, WriteBiasGradients(of_factor));
+    InsertGradient(division_, {{GradientOf(factor_), of_factors},
                                {GradientOf(scale), other_scale_part},
                                {GradientOf(deviation_), kEmptyArgument}});
     if (!input_parts.empty()) InsertSum(input_parts, of_input, input_pair_);
@@ -218,9 +263,23 @@ class Folding {
     return absl::OkStatus();
   }
 
+  // Returns the gradient of the factors: `of_factor`, and what the bias adds.
+  absl::StatusOr<std::string> WriteBiasGradients(const std::string& of_factor) {
+    if (found_.sum == nullptr) return of_factor;
+    ASSIGN_OR_RETURN(const std::string other_part, DeclareGradient(bias_, *found_.bias));
+    ASSIGN_OR_RETURN(const std::string of_other_factor, DeclareGradient(factor_, *found_.bias));
+    ASSIGN_OR_RETURN(std::string of_factors, DeclareGradient(factor_, *found_.bias));
+    InsertGradient(bias_multiplication_, {{GradientOf(folded_bias_), of_folded_bias_},
+                                          {GradientOf(bias_), other_part},
+                                          {GradientOf(factor_), of_other_factor}});
+    InsertSum({bias_part_, other_part}, bias_gradient_, bias_pair_);
+    InsertSum({of_factor, of_other_factor}, of_factors, {});
+    return of_factors;
+  }
+
   // The slots of both the batch norm and its gradient op that say what the statistics are of.
   void AddStatistics(OpDesc* op) const {
-    AddArgument("Unfolded", unfolded_, op->mutable_inputs());
+    AddArgument("Unfolded", statistics_, op->mutable_inputs());
     AddArgument("Deviation", deviation_, op->mutable_inputs());
   }
   static void AddArgument(const char* slot, const std::string& name, Slots* slots) {
@@ -319,12 +378,22 @@ class Folding {
   const Block& block_;
   Rewriter rewriter_;
   const std::string weight_;
+  const std::string bias_;  // "": nothing adds one
   std::string deviation_;
+  std::string factor_;
   std::string folded_;
+  std::string folded_bias_;
   std::string unfolded_;
+  std::string statistics_;  // the second product, with the bias if there is one
   OpDesc division_;
   OpDesc multiplication_;
+  OpDesc bias_multiplication_;
+  std::string of_statistics_;
   std::string of_unfolded_;
+  std::string of_folded_bias_;
+  std::string bias_gradient_;
+  std::string bias_part_;
+  std::vector<std::string> bias_pair_;
   std::string scale_gradient_;
   std::string scale_part_;
   std::vector<std::string> scale_pair_;

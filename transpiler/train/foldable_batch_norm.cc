@@ -21,13 +21,22 @@ constexpr char kBatchNorm[] = "batch_norm";
 
 absl::flat_hash_set<std::string> LinkedTypes() {
   absl::flat_hash_set<std::string> types = {kBatchNorm};
-  for (std::string& type : TypesWith([](const OpTraits& op) { return op.product.has_value(); })) {
+  for (std::string& type :
+       TypesWith([](const OpTraits& op) { return op.product.has_value() || op.sum.has_value(); })) {
     types.insert(std::move(type));
   }
   return types;
 }
 
 std::string GradientSlot(absl::string_view slot) { return absl::StrCat(slot, kGradientSuffix); }
+
+bool IsBackward(const Op& op) { return (op.role() & kBackward) != 0; }
+
+// What writes the value of an input; null if no op does.
+const Op* WriterOf(const Argument& input) {
+  return input.value() == nullptr || input.value()->written_by() == nullptr ? nullptr
+                                                                            : input.value()->op();
+}
 
 // The output's argument; null if there is none, or it is kEmptyArgument.
 const Argument* WrittenIn(const Op& op, absl::string_view slot) {
@@ -39,6 +48,22 @@ std::optional<Dims> DimsOf(const Argument& argument) {
   const VarType::TensorDesc* const tensor = argument.variable()->tensor();
   if (tensor == nullptr || tensor->data_type() != VarType::FP32) return std::nullopt;
   return Dims(tensor->dims().begin(), tensor->dims().end());
+}
+
+// Whether an input, and nothing else, reads what an output writes; neither if one is null.
+bool GoesTo(const Argument* output, const Argument* input) {
+  return output != nullptr && input != nullptr && input->value() == output->value() &&
+         output->value()->readers().size() == 1;
+}
+
+// Why an input of the forward part is not the only one there that reads its value; "" if it is.
+std::string WhyNotAlone(const Argument& input) {
+  for (const Argument* reader : input.value()->readers()) {
+    if (&reader->op() == &input.op() || IsBackward(reader->op())) continue;
+    return absl::StrCat("is not alone in reading \"", std::string(input.name()), "\", which ",
+                        Describe(reader->op()), " reads too");
+  }
+  return "";
 }
 
 }  // namespace
@@ -91,8 +116,10 @@ std::string FoldableBatchNorms::WhyNotForward(FoldableBatchNorm* found) {
     return "does not keep its statistics in the variables that it reads";
   }
 
-  const Argument& x = *norm.Input("X");
-  const Op* const product = x.value()->written_by() == nullptr ? nullptr : x.value()->op();
+  if (std::string why = WhyNotSum(found); !why.empty()) return why;
+  const Argument& x =
+      found->sum == nullptr ? *norm.Input("X") : *found->sum->Input(TraitsOf(*found->sum).sum->x);
+  const Op* const product = WriterOf(x);
   if (product == nullptr || !TraitsOf(*product).product || &product->block() != &norm.block()) {
     return absl::StrCat("reads \"", std::string(x.name()),
                         "\", which is not the result of a product");
@@ -108,11 +135,7 @@ std::string FoldableBatchNorms::WhyNotForward(FoldableBatchNorm* found) {
       found->result == nullptr || found->weight == nullptr) {
     return absl::StrCat("follows ", Describe(*product), ", which computes more than a product");
   }
-  for (const Argument* reader : x.value()->readers()) {
-    if (&reader->op() == &norm || (reader->op().role() & kBackward) != 0) continue;
-    return absl::StrCat("is not alone in reading \"", std::string(x.name()), "\", which ",
-                        Describe(reader->op()), " reads too");
-  }
+  if (std::string why = WhyNotAlone(x); !why.empty()) return why;
   const std::string weight(found->weight->name());
   if (found->weight->value() == nullptr ||
       found->weight->value()->origin() != Value::Origin::kEntry ||
@@ -137,55 +160,99 @@ std::string FoldableBatchNorms::WhyNotForward(FoldableBatchNorm* found) {
       (*of_weight)[found->weight_axis] != (*of_scale)[0]) {
     return absl::StrCat("normalizes other channels than \"", weight, "\" has");
   }
+  if (found->sum == nullptr) return "";
+  const std::optional<Dims> of_bias = DimsOf(*found->bias);
+  const int64_t axis =
+      OpAttributes::Of(found->sum->desc(), era_)->Int(TraitsOf(*found->sum).sum->axis);
+  if (of_bias != of_scale || (axis < 0 ? rank - 1 : axis) != channel_axis) {
+    return absl::StrCat("follows \"", std::string(found->bias->name()),
+                        "\", which is not a bias for each channel");
+  }
   return "";
 }
 
+std::string FoldableBatchNorms::WhyNotSum(FoldableBatchNorm* found) {
+  const Argument& x = *found->norm->Input("X");
+  const Op* const sum = WriterOf(x);
+  if (sum == nullptr || !TraitsOf(*sum).sum || &sum->block() != &found->norm->block()) return "";
+  const SumTrait& trait = *TraitsOf(*sum).sum;
+  const Argument* const bias = sum->Input(trait.y);
+  if (bias == nullptr || sum->Input(trait.x) == nullptr || !OpAttributes::Of(sum->desc(), era_) ||
+      bias->value() == nullptr || bias->value()->origin() != Value::Origin::kEntry ||
+      !parameters_.IsParameter(*bias->variable())) {
+    return absl::StrCat("reads \"", std::string(x.name()), "\", which ", Describe(*sum),
+                        " adds up from more than a bias");
+  }
+  found->sum = sum;
+  found->bias = bias;
+  return WhyNotAlone(x);
+}
+
 std::string FoldableBatchNorms::WhyNotBackward(FoldableBatchNorm* found) const {
-  const ProductTrait& trait = *TraitsOf(*found->product).product;
-  const Op* gradients[2];
-  const Op* const forward[2] = {found->norm, found->product};
-  for (int i = 0; i < 2; ++i) {
-    const auto of_op = links_.GradientsOf(*forward[i]);
-    if (links_.UncertainGradientOf(*forward[i]) != nullptr || of_op.size() > 1) {
+  const struct {
+    const Op* forward;
+    const Op** gradient;
+  } kOps[] = {{found->norm, &found->norm_gradient},
+              {found->sum, &found->sum_gradient},
+              {found->product, &found->product_gradient}};
+  for (const auto& [forward, gradient] : kOps) {
+    if (forward == nullptr) continue;
+    const auto of_op = links_.GradientsOf(*forward);
+    if (links_.UncertainGradientOf(*forward) != nullptr || of_op.size() > 1) {
       return absl::StrCat("has a gradient op, or ", Describe(*found->product),
                           " has, that is not certainly its own");
     }
     if (of_op.empty() || &of_op[0]->block() != &found->norm->block()) {
-      return absl::StrCat("is not trained: ", Describe(*forward[i]), " has no gradient op");
+      return absl::StrCat("is not trained: ", Describe(*forward), " has no gradient op");
     }
-    gradients[i] = of_op[0];
+    *gradient = of_op[0];
   }
-  found->norm_gradient = gradients[0];
-  found->product_gradient = gradients[1];
   for (const char* slot : {"X", "Scale", "Bias"}) {
-    if (WrittenIn(*gradients[0], GradientSlot(slot)) == nullptr) {
-      return absl::StrCat("is not trained: ", Describe(*gradients[0]), " gives ", slot,
+    if (WrittenIn(*found->norm_gradient, GradientSlot(slot)) == nullptr) {
+      return absl::StrCat("is not trained: ", Describe(*found->norm_gradient), " gives ", slot,
                           " no gradient");
     }
   }
-  found->weight_gradient = WrittenIn(*gradients[1], GradientSlot(trait.weight));
-  found->input_gradient = WrittenIn(*gradients[1], GradientSlot(trait.activation));
-  found->result_gradient = gradients[1]->Input(GradientSlot(trait.output));
+  const ProductTrait& trait = *TraitsOf(*found->product).product;
+  const Op& last = *found->product_gradient;
+  found->weight_gradient = WrittenIn(last, GradientSlot(trait.weight));
+  found->input_gradient = WrittenIn(last, GradientSlot(trait.activation));
+  found->result_gradient = last.Input(GradientSlot(trait.output));
   if (found->weight_gradient == nullptr) {
     return "follows a weight that is not trained";
   }
-  const Argument* const repeated = gradients[1]->Input(trait.weight);
+  const Argument* const repeated = last.Input(trait.weight);
   if (repeated == nullptr || repeated->value() != found->weight->value()) {
-    return absl::StrCat("has a gradient op ", Describe(*gradients[1]),
+    return absl::StrCat("has a gradient op ", Describe(last),
                         " after it that reads another weight");
   }
-  const Value& between = *WrittenIn(*gradients[0], GradientSlot("X"))->value();
-  if (found->result_gradient == nullptr || found->result_gradient->value() != &between ||
-      between.readers().size() != 1) {
-    return absl::StrCat("has a gradient that does not go to ", Describe(*gradients[1]), " alone");
-  }
-  for (const Argument* reader :
-       WrittenIn(*gradients[0], GradientSlot("Scale"))->value()->readers()) {
-    if (&reader->op().block() == &gradients[1]->block() && gradients[1]->IsBefore(reader->op())) {
-      continue;
+  const Argument* of_read = WrittenIn(*found->norm_gradient, GradientSlot("X"));
+  if (found->sum != nullptr) {
+    const SumTrait& of_sum = *TraitsOf(*found->sum).sum;
+    found->bias_gradient = WrittenIn(*found->sum_gradient, GradientSlot(of_sum.y));
+    if (found->bias_gradient == nullptr) return "follows a bias that is not trained";
+    const Argument* const bias = found->sum_gradient->Input(of_sum.y);
+    if (bias == nullptr || bias->value() != found->bias->value()) {
+      return absl::StrCat("has a gradient op ", Describe(*found->sum_gradient),
+                          " after it that reads another bias");
     }
-    return absl::StrCat("has a gradient of Scale that ", Describe(reader->op()),
-                        " reads before that of the weight is there");
+    if (!GoesTo(of_read, found->sum_gradient->Input(GradientSlot(of_sum.output)))) {
+      return absl::StrCat("has a gradient that does not go to ", Describe(*found->sum_gradient),
+                          " alone");
+    }
+    of_read = WrittenIn(*found->sum_gradient, GradientSlot(of_sum.x));
+  }
+  if (!GoesTo(of_read, found->result_gradient)) {
+    return absl::StrCat("has a gradient that does not go to ", Describe(last), " alone");
+  }
+  for (const Argument* early :
+       {WrittenIn(*found->norm_gradient, GradientSlot("Scale")), found->bias_gradient}) {
+    if (early == nullptr) continue;
+    for (const Argument* reader : early->value()->readers()) {
+      if (&reader->op().block() == &last.block() && last.IsBefore(reader->op())) continue;
+      return absl::StrCat("has a gradient \"", std::string(early->name()), "\" that ",
+                          Describe(reader->op()), " reads before that of the weight is there");
+    }
   }
   return "";
 }

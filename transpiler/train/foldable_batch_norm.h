@@ -14,14 +14,19 @@
 
 namespace fixpoint {
 
-// A product, the batch norm that alone reads its result, and their gradient ops, in one block.
+// A product, the batch norm that alone reads its result, and their gradient ops, in one block. What
+// adds a bias between the two is null if nothing does.
 struct FoldableBatchNorm {
   const Op* product = nullptr;
   const Argument* weight = nullptr;  // a parameter
   const Argument* result = nullptr;
   int weight_axis = 0;  // of the channels
+  const Op* sum = nullptr;
+  const Argument* bias = nullptr;  // a parameter
   const Op* norm = nullptr;
   const Op* norm_gradient = nullptr;
+  const Op* sum_gradient = nullptr;
+  const Argument* bias_gradient = nullptr;
   const Op* product_gradient = nullptr;
   const Argument* result_gradient = nullptr;  // in the product's gradient op
   const Argument* weight_gradient = nullptr;
@@ -41,6 +46,8 @@ class FoldableBatchNorms {
 
  private:
   std::string WhyNotForward(FoldableBatchNorm* found);
+  // Finds the op that writes what the norm reads, a sum with a bias; does nothing for another op.
+  std::string WhyNotSum(FoldableBatchNorm* found);
   std::string WhyNotBackward(FoldableBatchNorm* found) const;
 
   const Program& program_;

@@ -10,13 +10,14 @@
 namespace fixpoint::executor {
 namespace {
 
-using PlanTable = std::map<std::string, PlanFunction, std::less<>>;
+using PlanTable = std::map<std::string, OpPlanEntry, std::less<>>;
 
 void AddTo(PlanTable* table, OpPlans plans) {
   for (OpPlanEntry& entry : plans) {
     CHECK(FindOpSchema(entry.type) != nullptr) << entry.type << " has no schema";
-    const bool is_new = table->emplace(entry.type, std::move(entry.plan)).second;
-    CHECK(is_new) << entry.type << " has two plans";
+    const std::string type = entry.type;
+    const bool is_new = table->emplace(type, std::move(entry)).second;
+    CHECK(is_new) << type << " has two plans";
   }
 }
 
@@ -39,7 +40,7 @@ PlanTable& AllPlans() {
 
 void AddOpPlans(OpPlans plans) { AddTo(&AllPlans(), std::move(plans)); }
 
-const PlanFunction* FindOpPlan(absl::string_view type) {
+const OpPlanEntry* FindOpPlan(absl::string_view type) {
   const auto found = AllPlans().find(type);
   return found != AllPlans().end() ? &found->second : nullptr;
 }

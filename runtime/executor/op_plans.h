@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "ops/op_form.h"
 #include "runtime/executor/op_planner.h"
 
 namespace fixpoint::executor {
@@ -21,9 +22,15 @@ namespace fixpoint::executor {
 // Error: which inputs or attributes are wrong or not supported, without naming the op.
 using PlanFunction = std::function<absl::Status(OpPlanner& op)>;
 
+// Whether an op with these attributes gives the bits that the interpreter gives: each element of
+// the results is one of the inputs, or is computed from them with one rounding. Null: no.
+using RoundsOnce = std::function<bool(const OpAttributes& attributes)>;
+inline bool AlwaysRoundsOnce(const OpAttributes&) { return true; }
+
 struct OpPlanEntry {
   std::string type;
   PlanFunction plan;
+  RoundsOnce rounds_once = nullptr;
 };
 using OpPlans = std::vector<OpPlanEntry>;
 
@@ -32,7 +39,7 @@ using OpPlans = std::vector<OpPlanEntry>;
 void AddOpPlans(OpPlans plans);
 
 // Null for an op type that the executor does not run.
-const PlanFunction* FindOpPlan(absl::string_view type);
+const OpPlanEntry* FindOpPlan(absl::string_view type);
 
 // Every type that it runs, in ascending order.
 std::vector<std::string> TypesWithPlan();

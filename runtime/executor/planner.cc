@@ -225,10 +225,12 @@ class Planner final : public BlockPlanner {
   }
 
   absl::Status AddSteps(const Op& op, OpPlanner& planner) {
-    if (BoolAttr(op.desc(), kComputedOnceAttr).value_or(false)) {
+    const OpPlanEntry& entry = *FindOpPlan(op.type());
+    const bool has_reference_bits = entry.rounds_once && entry.rounds_once(planner.attributes());
+    if (!has_reference_bits && BoolAttr(op.desc(), kComputedOnceAttr).value_or(false)) {
       return PlanAsReference(program_, planner);
     }
-    return (*FindOpPlan(op.type()))(planner);
+    return entry.plan(planner);
   }
 
   // Outputs that the op does not change, such as the state of quantizers in test mode.

@@ -21,8 +21,8 @@ class LoneOp {
   // op runs a block, or no program can have it.
   static absl::StatusOr<LoneOp> Of(const Program& program, const Op& op);
 
-  // The tensors of the outputs that are named, in that order. May be called by several threads at
-  // once. Errors: those of Interpreter::Create and Interpreter::Run.
+  // The tensors of the outputs that are named, in that order. Errors: those of
+  // Interpreter::Create and Interpreter::Run.
   absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Feed> inputs,
                                           absl::Span<const std::string> outputs) const;
 

@@ -338,8 +338,8 @@ std::vector<OpSchema> OwnQuantizeOps() {
 TEST(OwnAffineQuantizer, IsFrozenAndLowered) {
   AddOpSchemas(OwnQuantizeOps());
   executor::AddOpPlans(
-      {{"own_quantize", *executor::FindOpPlan("fake_quantize_moving_average_min_max")},
-       {"own_dequantize", *executor::FindOpPlan("fake_dequantize_affine")}});
+      {{"own_quantize", executor::FindOpPlan("fake_quantize_moving_average_min_max")->plan},
+       {"own_dequantize", executor::FindOpPlan("fake_dequantize_affine")->plan}});
   QuantizerTable quantizers;
   ASSERT_TRUE(quantizers.Add(std::make_unique<OwnAffine>()).ok());
   Program program = ParsedProgram(R"(

@@ -49,11 +49,36 @@ absl::Status PlanGradient(OpPlanner& op, const char* type) {
   return absl::OkStatus();
 }
 
+bool RoundsAtMostOnce(ActivationFunction function) {
+  switch (function) {
+    case ActivationFunction::kRelu:
+    case ActivationFunction::kReluKeepingNan:
+    case ActivationFunction::kLeakyRelu:
+    case ActivationFunction::kThresholdedRelu:
+    case ActivationFunction::kClip:
+    case ActivationFunction::kAbs:
+    case ActivationFunction::kSqrt:
+    case ActivationFunction::kSquare:
+    case ActivationFunction::kReciprocal:
+    case ActivationFunction::kCeil:
+    case ActivationFunction::kFloor:
+    case ActivationFunction::kRound:
+    case ActivationFunction::kSign:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 OpPlans ActivationPlans() {
   OpPlans plans;
-  for (const std::string& type : ActivationTypes()) plans.push_back({type, PlanActivation});
+  for (const std::string& type : ActivationTypes()) {
+    plans.push_back({type, PlanActivation, [type](const OpAttributes& attributes) {
+                       return RoundsAtMostOnce(ActivationOf(type, attributes).function);
+                     }});
+  }
   for (const char* type : kDifferentiated) {
     plans.push_back(
         {absl::StrCat(type, "_grad"), [type](OpPlanner& op) { return PlanGradient(op, type); }});

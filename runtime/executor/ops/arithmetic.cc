@@ -259,13 +259,14 @@ absl::Status PlanSquaredL2NormGradient(OpPlanner& op) {
 
 OpPlans ArithmeticPlans() {
   return {
-      {"scale", PlanScale},
+      {"scale", PlanScale,
+       [](const OpAttributes& op) { return op.Float("bias") == 0 || op.Float("scale") == 1; }},
       {"sum", PlanSum},
       {"increment", PlanIncrement},
-      {"cast", PlanCast},
+      {"cast", PlanCast, AlwaysRoundsOnce},
       {"mean", PlanMean},
       {"mean_grad", PlanMeanGradient},
-      {"clip", PlanClip},
+      {"clip", PlanClip, AlwaysRoundsOnce},
       {"clip_grad", PlanClipGradient},
       {"clip_by_norm", PlanClipByNorm},
       {"squared_l2_norm", PlanSquaredL2Norm},

@@ -98,21 +98,22 @@ absl::Status PlanNot(OpPlanner& op) {
 }  // namespace
 
 OpPlans ComparisonPlans() {
-  OpPlans plans = {{"logical_not", PlanNot}};
+  OpPlans plans = {{"logical_not", PlanNot, AlwaysRoundsOnce}};
   const std::pair<const char*, Relation> comparisons[] = {
       {"equal", Relation::kEqual},          {"not_equal", Relation::kNotEqual},
       {"less_than", Relation::kLess},       {"less_equal", Relation::kLessEqual},
       {"greater_than", Relation::kGreater}, {"greater_equal", Relation::kGreaterEqual}};
   for (const auto& [type, relation] : comparisons) {
-    plans.push_back(
-        {type, [relation = relation](OpPlanner& op) { return PlanComparison(op, relation); }});
+    plans.push_back({type,
+                     [relation = relation](OpPlanner& op) { return PlanComparison(op, relation); },
+                     AlwaysRoundsOnce});
   }
   const std::pair<const char*, Relation> logic[] = {{"logical_and", Relation::kAnd},
                                                     {"logical_or", Relation::kOr},
                                                     {"logical_xor", Relation::kXor}};
   for (const auto& [type, relation] : logic) {
-    plans.push_back(
-        {type, [relation = relation](OpPlanner& op) { return PlanLogic(op, relation); }});
+    plans.push_back({type, [relation = relation](OpPlanner& op) { return PlanLogic(op, relation); },
+                     AlwaysRoundsOnce});
   }
   return plans;
 }

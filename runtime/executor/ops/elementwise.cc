@@ -241,9 +241,10 @@ OpPlans ElementwisePlans() {
       {"elementwise_pow", Arithmetic::kPow}};
   OpPlans plans;
   for (const auto& [type, arithmetic] : ops) {
-    plans.push_back({type, [arithmetic = arithmetic](OpPlanner& op) {
-                       return PlanElementwise(op, arithmetic);
-                     }});
+    const RoundsOnce rounds_once = arithmetic == Arithmetic::kPow ? RoundsOnce() : AlwaysRoundsOnce;
+    plans.push_back(
+        {type, [arithmetic = arithmetic](OpPlanner& op) { return PlanElementwise(op, arithmetic); },
+         rounds_once});
     const std::string gradient = absl::StrCat(type, "_grad");
     if (FindOpSchema(gradient) == nullptr) continue;
     plans.push_back({gradient, [arithmetic = arithmetic](OpPlanner& op) {

@@ -223,11 +223,11 @@ absl::Status PlanNormal(OpPlanner& op, Drawing drawing) {
 
 OpPlans FillingPlans() {
   return {
-      {"fill_constant", PlanFillConstant},
+      {"fill_constant", PlanFillConstant, AlwaysRoundsOnce},
       {"fill_constant_batch_size_like", PlanFillBatchSizeLike},
-      {"fill_zeros_like", PlanFillZerosLike},
-      {"fill_any_like", PlanFillAnyLike},
-      {"assign_value", PlanAssignValue},
+      {"fill_zeros_like", PlanFillZerosLike, AlwaysRoundsOnce},
+      {"fill_any_like", PlanFillAnyLike, AlwaysRoundsOnce},
+      {"assign_value", PlanAssignValue, AlwaysRoundsOnce},
       {"shape", PlanShape},
       {"range", PlanRange},
       {"uniform_random", PlanUniform},

@@ -136,8 +136,8 @@ absl::Status PlanIsEmpty(OpPlanner& op) {
 }  // namespace
 
 OpPlans IndexingPlans() {
-  return {{"gather", PlanGather},
-          {"where", PlanWhere},
+  return {{"gather", PlanGather, AlwaysRoundsOnce},
+          {"where", PlanWhere, AlwaysRoundsOnce},
           {"one_hot", [](OpPlanner& op) { return PlanOneHot(op, /*is_v2=*/false); }},
           {"one_hot_v2", [](OpPlanner& op) { return PlanOneHot(op, /*is_v2=*/true); }},
           {"is_empty", PlanIsEmpty}};

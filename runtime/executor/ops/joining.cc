@@ -389,19 +389,19 @@ absl::Status PlanExpandAs(OpPlanner& op) {
 
 OpPlans JoiningPlans() {
   return {
-      {"concat", PlanConcat},
+      {"concat", PlanConcat, AlwaysRoundsOnce},
       {"concat_grad", PlanConcatGradient},
-      {"split", PlanSplit},
-      {"stack", PlanStack},
+      {"split", PlanSplit, AlwaysRoundsOnce},
+      {"stack", PlanStack, AlwaysRoundsOnce},
       {"stack_grad", [](OpPlanner& op) { return PlanUnstack(op, "Y@GRAD", "X@GRAD"); }},
       {"unstack", [](OpPlanner& op) { return PlanUnstack(op, "X", "Y"); }},
       {"unbind", [](OpPlanner& op) { return PlanUnstack(op, "X", "Out"); }},
-      {"slice", PlanSlice},
+      {"slice", PlanSlice, AlwaysRoundsOnce},
       {"slice_grad", PlanSliceGradient},
-      {"expand", PlanExpand},
-      {"tile", PlanTile},
-      {"expand_v2", PlanExpandV2},
-      {"expand_as_v2", PlanExpandAs},
+      {"expand", PlanExpand, AlwaysRoundsOnce},
+      {"tile", PlanTile, AlwaysRoundsOnce},
+      {"expand_v2", PlanExpandV2, AlwaysRoundsOnce},
+      {"expand_as_v2", PlanExpandAs, AlwaysRoundsOnce},
   };
 }
 

@@ -190,10 +190,11 @@ OpPlans ReductionPlans() {
                                                               {"reduce_max", ReductionType::kMax},
                                                               {"reduce_min", ReductionType::kMin}};
   for (const auto& [type, reduction] : reductions) {
-    plans.push_back(
-        {type, [reduction = reduction](OpPlanner& op) { return PlanReduction(op, reduction); }});
-    const std::string gradient = absl::StrCat(type, "_grad");
     const bool adds = reduction == ReductionType::kSum || reduction == ReductionType::kMean;
+    plans.push_back(
+        {type, [reduction = reduction](OpPlanner& op) { return PlanReduction(op, reduction); },
+         adds ? RoundsOnce() : AlwaysRoundsOnce});
+    const std::string gradient = absl::StrCat(type, "_grad");
     if (!adds) continue;
     plans.push_back(
         {gradient, [reduction = reduction](OpPlanner& op) { return PlanGradient(op, reduction); }});

@@ -151,9 +151,9 @@ absl::Status PlanGradient(OpPlanner& op) {
 }  // namespace
 
 OpPlans TranspositionPlans() {
-  return {{"transpose", PlanTranspose},
+  return {{"transpose", PlanTranspose, AlwaysRoundsOnce},
           {"transpose_grad", PlanGradient},
-          {"transpose2", PlanTransposeWithShape},
+          {"transpose2", PlanTransposeWithShape, AlwaysRoundsOnce},
           {"transpose2_grad", PlanGradient},
           {"shuffle_channel", PlanShuffleChannel},
           {"pixel_shuffle", PlanPixelShuffle}};

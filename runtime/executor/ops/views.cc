@@ -48,15 +48,15 @@ absl::Status PlanAssign(OpPlanner& op) {
 }  // namespace
 
 OpPlans ViewPlans() {
-  OpPlans plans = {{"assign", PlanAssign}};
+  OpPlans plans = {{"assign", PlanAssign, AlwaysRoundsOnce}};
   for (const char* type : {"reshape", "flatten", "squeeze", "unsqueeze"}) {
-    plans.push_back({type, PlanView});
+    plans.push_back({type, PlanView, AlwaysRoundsOnce});
     plans.push_back(
         {absl::StrCat(type, "_grad"), [](OpPlanner& op) { return PlanGradient(op, "X"); }});
   }
   for (const char* type :
        {"reshape2", "flatten2", "squeeze2", "unsqueeze2", "flatten_contiguous_range"}) {
-    plans.push_back({type, PlanViewWithShape});
+    plans.push_back({type, PlanViewWithShape, AlwaysRoundsOnce});
     plans.push_back(
         {absl::StrCat(type, "_grad"), [](OpPlanner& op) { return PlanGradient(op, "XShape"); }});
   }

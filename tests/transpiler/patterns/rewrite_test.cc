@@ -143,5 +143,29 @@ TEST(Rewrite, ConstantsThatAreReadTwiceTakeNoLonger) {
   EXPECT_EQ(report->replaced[0].ops_before, kSums + 2);
 }
 
+TEST(Rewrite, ReadersOfOtherTypesArePassedOver) {
+  constexpr int kOthers = 5000;
+  std::string text =
+      "program version=2006002\nblock 0 {\n"
+      "  var x f32[4]\n  var s f32[4]\n  var t f32[4]\n  var y f32[4]\n  var z f32[4]\n"
+      "  sigmoid(X=x) -> (Out=s)\n";
+  for (int i = 0; i < kOthers; ++i) absl::StrAppend(&text, "  exp(X=s) -> (Out=z)\n");
+  absl::StrAppend(&text, "  tanh(X=s) -> (Out=t)\n  relu(X=s) -> (Out=y)\n}\n");
+  Program program = ParsedProgram(text);
+  const auto patterns = ParsePatterns(
+      "pattern p \"Two of the readers.\"\nbefore:\n  sigmoid(X=x) -> (Out=s)\n"
+      "  tanh(X=s) -> (Out=t)\n  relu(X=s) -> (Out=y)\n"
+      "after:\n  sigmoid(X=x) -> (Out=s)\n  relu(X=s) -> (Out=y)\n  tanh(X=y) -> (Out=t)\n",
+      "p.txt");
+  ASSERT_TRUE(patterns.ok()) << patterns.status();
+  RewriteOptions options;
+  options.explain = true;
+  const auto report = Rewrite(&program, *patterns, options);
+  ASSERT_TRUE(report.ok()) << report.status();
+  ASSERT_EQ(report->near_matches.size(), 1);
+  EXPECT_THAT(report->near_matches[0].reason,
+              HasSubstr("Out is read by block 0, op 1 (exp), which stands before the last op"));
+}
+
 }  // namespace
 }  // namespace fixpoint

@@ -34,6 +34,10 @@ bool IsExponentSign(absl::string_view text, size_t at) {
   return at > 0 && (text[at - 1] == 'e' || text[at - 1] == 'E');
 }
 
+bool IsSpecialFloat(absl::string_view word) {
+  return word == "inf" || word == "infd" || word == "nan" || word == "nand";
+}
+
 bool IsOperator(char c) { return c == '+' || c == '-' || c == '/'; }
 
 int HexDigit(char c) {
@@ -106,8 +110,13 @@ bool TextScanner::AtWord(absl::string_view word) const { return BareNameHere() =
 bool TextScanner::AtName() const { return Peek() == '"' || IsNameStart(Peek()); }
 
 bool TextScanner::AtNumber() const {
-  return IsNumberStart(Peek()) || AtWord("inf") || AtWord("infd") || AtWord("nan") ||
-         AtWord("nand");
+  return IsNumberStart(Peek()) || IsSpecialFloat(BareNameHere());
+}
+
+bool TextScanner::AtOperand() const {
+  if (Peek() != '-') return IsNumberStart(Peek()) || IsSpecialFloat(WordHere());
+  const char next = offset_ + 1 < text_.size() ? text_[offset_ + 1] : '\0';
+  return IsDigit(next) || next == '.' || next == 'i';
 }
 
 bool TextScanner::AtSerialized() const { return AtWord("serialized") && PeekPastName() == '"'; }
@@ -162,15 +171,19 @@ bool TextScanner::ReadName(absl::string_view what, absl::string_view* name) {
   return true;
 }
 
-bool TextScanner::ReadWord(absl::string_view what, absl::string_view* word) {
+absl::string_view TextScanner::WordHere() const {
   const absl::string_view rest = text_.substr(offset_);
   size_t length = 0;
   while (length < rest.size() && (absl::ascii_isalnum(rest[length]) || rest[length] == '_')) {
     ++length;
   }
-  if (length == 0) return FailHere(what);
-  *word = rest.substr(0, length);
-  Advance(length);
+  return rest.substr(0, length);
+}
+
+bool TextScanner::ReadWord(absl::string_view what, absl::string_view* word) {
+  *word = WordHere();
+  if (word->empty()) return FailHere(what);
+  Advance(word->size());
   return true;
 }
 
@@ -256,7 +269,7 @@ bool TextScanner::ReadNumber(bool is_operand, Number* number) {
   size_t end = start + (Peek() == '-' ? 1 : 0);
   if (end < text_.size() && (text_[end] == 'i' || text_[end] == 'n')) {
     offset_ = end;
-    return ReadSpecialFloat(end > start, number);
+    return ReadSpecialFloat(end > start, is_operand ? WordHere() : BareNameHere(), number);
   }
   bool is_integer = true;
   for (; end < text_.size() && IsNumberChar(text_[end]); ++end) {
@@ -316,11 +329,10 @@ bool TextScanner::FailInSequence(char close) {
   return FailHere(absl::StrCat("\",\" or \"", absl::string_view(&close, 1), "\""));
 }
 
-bool TextScanner::ReadSpecialFloat(bool negative, Number* number) {
+bool TextScanner::ReadSpecialFloat(bool negative, absl::string_view word, Number* number) {
   const size_t start = offset_ - (negative ? 1 : 0);
-  const absl::string_view word = BareNameHere();
-  const bool is_nan = (word == "nan" || word == "nand") && !negative;
-  if (!is_nan && word != "inf" && word != "infd") {
+  const bool is_nan = absl::StartsWith(word, "nan");
+  if (!IsSpecialFloat(word) || (is_nan && negative)) {
     offset_ = start;
     return FailHere("a number: 1, 1L, 1.0 or 1.0d");
   }

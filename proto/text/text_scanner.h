@@ -44,6 +44,7 @@ class TextScanner {
   bool AtWord(absl::string_view word) const;
   bool AtName() const;        // bare or quoted
   bool AtNumber() const;      // or what begins like one
+  bool AtOperand() const;     // what ReadOperand reads, or what begins like it
   bool AtSerialized() const;  // `serialized "..."`
 
   // Consumes `c`, or changes nothing. Round, square and curly brackets are counted.
@@ -68,7 +69,8 @@ class TextScanner {
   // Letters, digits and "_".
   bool ReadWord(absl::string_view what, absl::string_view* word);
   bool ReadNumber(Number* number);
-  // The same where an operator may come next without a blank: 1 in "1-x", "1/x" and "1+x".
+  // The same where an operator may come next without a blank: 1 in "1-x", "1/x" and "1+x", inf in
+  // "inf-x".
   bool ReadOperand(Number* number);
   bool ReadInt32(absl::string_view what, int32_t* value);
   bool ReadInt64(absl::string_view what, int64_t* value);
@@ -119,7 +121,9 @@ class TextScanner {
   bool ReadNumber(bool is_operand, Number* number);
   template <typename Integer>
   bool ReadInteger(absl::string_view what, Integer* value);
-  bool ReadSpecialFloat(bool negative, Number* number);
+  // inf or nan, whose name is `word`.
+  bool ReadSpecialFloat(bool negative, absl::string_view word, Number* number);
+  absl::string_view WordHere() const;
   // Reads the bits of a NaN in parentheses, if they are given.
   bool ReadNanBits(uint64_t* bits, bool* given);
   bool FailInSequence(char close);

@@ -20,6 +20,7 @@ struct Identity {
   const char* one;
   const char* other;
   const char* where = "";
+  bool is_computed = false;  // by `other`, which is therefore never looked for
 };
 
 constexpr Identity kIdentities[] = {
@@ -66,6 +67,9 @@ constexpr Identity kIdentities[] = {
      "elementwise_add(X=<I>, Y=<J>) -> (Out=<R>) {axis=-1}",
      "elementwise_add(X=<A>, Y=<B>) -> (Out=<I>) {axis=-1}\n"
      "scale(X=<I>) -> (Out=<R>) {scale=\"<a>\", bias=0.0}"},
+    {"scale(X=<A>) -> (Out=<I>) {scale=\"<a>\", bias=0.0}\n"
+     "scale(X=<I>) -> (Out=<R>) {scale=-0.5, bias=0.25}",
+     "scale(X=<A>) -> (Out=<R>) {scale=\"<a> * -0.5\", bias=\"0.5 - 0.25\"}", "<a> > 0.0", true},
     {"transpose2(X=<A>) -> (Out=<I>, XShape=<J>) {axis=[<swapped>]}\n"
      "tanh(X=<I>) -> (Out=<K>)\n"
      "transpose2(X=<K>) -> (Out=<R>, XShape=<L>) {axis=[<swapped>]}",
@@ -151,7 +155,7 @@ class PatternWriter {
     names["<dims>"] = absl::StrJoin(dims_, ", ");
     const std::string last_after = std::exchange(
         result_after_, is_inner ? absl::StrCat("R", number, "_after") : absl::StrCat("R", number));
-    const bool is_reversed = random_.OneIn(2);
+    const bool is_reversed = !identity.is_computed && random_.OneIn(2);
     Add(is_reversed ? identity.other : identity.one, names, before_);
     // Inner values of the two sides are different ones.
     for (const char* name : {"I", "J", "K", "L", "M"}) {

@@ -302,12 +302,14 @@ absl::StatusOr<double> Slope(const Network& network, const Program& program, Shi
 
 // "" if a gradient of the program is what differences of its loss say, at a random element.
 absl::StatusOr<std::string> GradientDifference(const Network& network, const Program& program,
-                                               const std::vector<Tensor>& found, Random& random) {
+                                               const std::vector<Tensor>& found, Random& random,
+                                               RewriteOutcome* outcome) {
   constexpr double kOfDifferences = 1e-3;
   const auto alike = [](double a, double b) {
     return std::abs(a - b) <= kOfDifferences * std::max(1.0, std::abs(b));
   };
-  if (network.gradients.empty()) return "";
+  outcome->has_gradients = !network.gradients.empty();
+  if (!outcome->has_gradients) return "";
   const int i = random.Below(static_cast<int>(network.gradients.size()));
   const Tensor& gradient = found[1 + i];  // after the loss
   const Shift shift{network.gradients[i].parameter,
@@ -316,7 +318,8 @@ absl::StatusOr<std::string> GradientDifference(const Network& network, const Pro
   ASSIGN_OR_RETURN(const double nearby, Slope(network, program, shift, 1.0f / 4096));
   const double derived = At(gradient, shift.element);
   // Two that differ are on both sides of a kink.
-  if (alike(derived, nearby) || !alike(slope, nearby)) return "";
+  outcome->gradient_is_checked = alike(slope, nearby);
+  if (!outcome->gradient_is_checked || alike(derived, nearby)) return "";
   return absl::StrCat(network.gradients[i].gradient, "[", shift.element, "] is ", derived,
                       " and differences give ", nearby);
 }
@@ -399,7 +402,7 @@ absl::Status Check(uint64_t seed, std::string* text, RewriteOutcome* outcome) {
     return broken("same: ", difference, "\nrewritten:\n", PrintProgram(program.Proto()));
   }
   ASSIGN_OR_RETURN(const std::string of_gradient,
-                   GradientDifference(network, program, after, random));
+                   GradientDifference(network, program, after, random, outcome));
   if (!of_gradient.empty()) {
     return broken("gradients: ", of_gradient, "\nrewritten:\n", PrintProgram(program.Proto()));
   }

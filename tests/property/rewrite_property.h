@@ -19,6 +19,10 @@ struct RewriteOutcome {
   std::string report;
   int replaced = 0;  // matches
   int replaced_with_gradients = 0;
+  // Whether the program has gradients, and whether differences of the loss could say what the
+  // chosen one is.
+  bool has_gradients = false;
+  bool gradient_is_checked = false;
 };
 
 // A program of random layers in which the ops of built-in patterns and of random identities

@@ -126,7 +126,7 @@ TEST_F(TranspileRewrite, APatternComesBeforeLowering) {
            "--pass_pipeline=relu_to_clip,lower_to_integers,remove_dead_variables", "portable.txt"});
   EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_THAT(run.out, HasSubstr("relu6                  1"));
-  EXPECT_THAT(run.err, HasSubstr("relu_to_clip: replaced 1 match"));
+  EXPECT_THAT(run.err, HasSubstr("relu_to_clip: replaced 1 match\n"));
 }
 
 TEST_F(TranspileRewrite, FlagsThatArePassesToo) {

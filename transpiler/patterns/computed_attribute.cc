@@ -44,7 +44,7 @@ const char* Set(const TermValue& value, OpDesc::Attr* attr) {
     case AttrType::FLOAT:
       // NaN is not comparable.
       if (!(std::abs(value.number) <= std::numeric_limits<float>::max())) return "a finite float";
-      attr->set_f(static_cast<float>(value.number));
+      attr->set_f(AsFloat(value));
       return nullptr;
     default:
       if (!std::isfinite(value.number)) return "a finite double";

@@ -43,8 +43,7 @@ bool Holds(const PatternCondition& condition, const Match& match) {
   }
   if (a.is_integer && b.is_integer) return Compares(condition.comparison, a.integer, b.integer);
   if (left.is_float || right.is_float) {
-    return Compares(condition.comparison, static_cast<float>(a.number),
-                    static_cast<float>(b.number));
+    return Compares(condition.comparison, AsFloat(a), AsFloat(b));
   }
   return Compares(condition.comparison, a.number, b.number);
 }

@@ -18,7 +18,9 @@ class Conditions {
  public:
   Conditions(const Match& match, const ReplacedGradients& gradients,
              const absl::flat_hash_set<std::string>& named)
-      : match_(match), gradients_(gradients), named_(named), last_(match.last_op()) {}
+      : match_(match), gradients_(gradients), named_(named), last_(match.last_op()) {
+    FindConstants();
+  }
 
   // Whether all hold; if not, `obstacle` says why.
   bool Hold(Obstacle* obstacle) {
@@ -100,16 +102,22 @@ class Conditions {
   // it.
   bool PassesGradient(const Value& value) const {
     return std::find(match_.values.begin(), match_.values.end(), &value) != match_.values.end() &&
-           !IsConstant(value);
+           !constants_.contains(&value);
   }
 
-  // Whether matched ops compute it from nothing, as fill_constant does.
-  bool IsConstant(const Value& value) const {
-    if (!IsMatched(value)) return false;
-    const auto inputs = value.op()->inputs();
-    return std::all_of(inputs.begin(), inputs.end(), [this](const Argument* input) {
-      return input->value() == nullptr || IsConstant(*input->value());
-    });
+  void FindConstants() {
+    std::vector<const Op*> in_order = match_.ops;
+    std::sort(in_order.begin(), in_order.end(),
+              [](const Op* a, const Op* b) { return a->IsBefore(*b); });
+    for (const Op* op : in_order) {
+      const auto inputs = op->inputs();
+      const bool is_constant =
+          std::all_of(inputs.begin(), inputs.end(), [this](const Argument* input) {
+            return input->value() == nullptr || constants_.contains(input->value());
+          });
+      if (!is_constant) continue;
+      for (const Argument* output : op->outputs()) constants_.insert(output->value());
+    }
   }
 
   // The op of the match's block that is, or runs, an op.
@@ -201,6 +209,7 @@ class Conditions {
   const ReplacedGradients& gradients_;
   const absl::flat_hash_set<std::string>& named_;
   const Op& last_;
+  absl::flat_hash_set<const Value*> constants_;  // from nothing, as fill_constant has them
   Obstacle* obstacle_ = nullptr;
 };
 

@@ -4,6 +4,7 @@
 #ifndef FIXPOINT_TRANSPILER_PATTERNS_PATTERN_H_
 #define FIXPOINT_TRANSPILER_PATTERNS_PATTERN_H_
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -84,6 +85,18 @@ struct Pattern {
   std::vector<MatchStep> steps;
 
   const PatternOp& root() const { return before[steps.front().op]; }
+
+  // The position in `before` of the op of the same type and number, from which an op of `after`
+  // copies the attributes that its line leaves out; nothing if there is none.
+  std::optional<size_t> CopiedFrom(size_t index_after) const {
+    const std::string& type = after[index_after].type;
+    int number = 0;
+    for (size_t i = 0; i < index_after; ++i) number += after[i].type == type;
+    for (size_t i = 0; i < before.size(); ++i) {
+      if (before[i].type == type && number-- == 0) return i;
+    }
+    return std::nullopt;
+  }
 };
 
 }  // namespace fixpoint

@@ -14,6 +14,7 @@
 #include "ops/op_schema.h"
 #include "ops/written_op.h"
 #include "proto/base/status_macros.h"
+#include "proto/program/attributes.h"
 #include "proto/program/op_builder.h"
 #include "proto/program/program.h"
 #include "proto/program/type_names.h"
@@ -40,7 +41,23 @@ absl::Status At(absl::string_view place, const absl::Status& status) {
   return status.ok() ? status : absl::InvalidArgumentError(absl::StrCat(place, status.message()));
 }
 
-// The op over the names of the pattern, with the attributes that have a value there.
+// Stands for an attribute that only a match has: no number and no string is equal to it, and no
+// condition holds of it; what two of one text stand for is the same.
+OpDesc::Attr Unknown(const std::string& name, absl::string_view text) {
+  OpDesc::Attr attr;
+  attr.set_name(name);
+  attr.set_type(AttrType::VAR);
+  attr.set_var_name(std::string(text));
+  return attr;
+}
+
+bool IsUnknown(const OpDesc::Attr& attr) { return attr.type() == AttrType::VAR; }
+
+OpDesc::Attr ValueOf(const PatternAttribute& attribute) {
+  return attribute.is_fixed() ? attribute.value : Unknown(attribute.name, attribute.value.s());
+}
+
+// The op over the names of the pattern.
 OpDesc DescOf(const Pattern& pattern, const PatternOp& op) {
   OpDesc desc;
   desc.set_type(op.type);
@@ -52,29 +69,51 @@ OpDesc DescOf(const Pattern& pattern, const PatternOp& op) {
     }
   }
   for (const PatternAttribute& attribute : op.attributes) {
-    if (attribute.is_fixed()) *desc.add_attrs() = attribute.value;
+    *desc.add_attrs() = ValueOf(attribute);
   }
   return desc;
 }
 
-bool IsFixed(const PatternOp& op) {
-  return std::all_of(op.attributes.begin(), op.attributes.end(),
-                     [](const PatternAttribute& attribute) { return attribute.is_fixed(); });
+std::vector<OpDesc> DescsOf(const Pattern& pattern, const std::vector<PatternOp>& ops) {
+  std::vector<OpDesc> descs;
+  for (const PatternOp& op : ops) descs.push_back(DescOf(pattern, op));
+  return descs;
+}
+
+// The ops of `after`, with those attributes that are copied which `before` names.
+std::vector<OpDesc> WrittenDescs(const Pattern& pattern) {
+  std::vector<OpDesc> descs = DescsOf(pattern, pattern.after);
+  for (size_t i = 0; i < descs.size(); ++i) {
+    const std::optional<size_t> copied_from = pattern.CopiedFrom(i);
+    if (!copied_from) continue;
+    OpDesc& desc = descs[i];
+    const auto copy = [&desc](const OpDesc::Attr& attr) {
+      if (FindAttr(desc, attr.name()) == nullptr) *desc.add_attrs() = attr;
+    };
+    const PatternOp& copied = pattern.before[*copied_from];
+    for (const PatternAttribute& attribute : copied.attributes) copy(ValueOf(attribute));
+    for (const PatternOp& op : pattern.before) {
+      if (op.type != copied.type) continue;
+      for (const PatternAttribute& attribute : op.attributes) {
+        copy(Unknown(attribute.name, absl::StrCat(attribute.name, " of line ", copied.line)));
+      }
+    }
+  }
+  return descs;
 }
 
 // What ops give, from what the var lines say.
 using Types = absl::flat_hash_map<std::string, VarDesc>;
 
-Types TypesOf(const Pattern& pattern, absl::Span<const PatternOp> ops) {
+Types TypesOf(const Pattern& pattern, absl::Span<const OpDesc> ops) {
   Types types;
   for (const PatternValue& value : pattern.values) {
     if (value.declared && value.kind == PatternValue::Kind::kCapture) {
       types[value.name] = *value.declared;
     }
   }
-  for (const PatternOp& op : ops) {
-    if (!IsFixed(op)) continue;
-    const OpDesc desc = DescOf(pattern, op);
+  for (const OpDesc& desc : ops) {
+    if (std::any_of(desc.attrs().begin(), desc.attrs().end(), IsUnknown)) continue;
     const auto inferred = InferOutputs(desc, kAnyEra, [&types](absl::string_view name) {
       const auto known = types.find(name);
       return known == types.end() ? nullptr : &known->second;
@@ -94,10 +133,13 @@ Types TypesOf(const Pattern& pattern, absl::Span<const PatternOp> ops) {
 }
 
 // Whether a condition holds of what `after` writes: by what is known there, or because it is about
-// the extents of values for which it held before.
+// the attributes, or the extents of values, for which it held before.
 bool HoldsAgain(const PatternCondition& condition, const Match& match) {
   const auto is_same = [&match](const SumTerm& term) {
     if (term.named < 0) return true;
+    if (term.kind == SumTerm::Kind::kAttribute) {
+      return match.attributes[term.named].var_name() == match.pattern->variables[term.named];
+    }
     return (term.kind == SumTerm::Kind::kExtent || term.kind == SumTerm::Kind::kRank) &&
            match.values[term.named]->variable().name() == match.pattern->values[term.named].name;
   };
@@ -138,8 +180,8 @@ std::optional<AttrType> TypeOfAttribute(absl::string_view op_type, absl::string_
 }
 
 absl::Status CheckResultTypes(const Pattern& pattern, absl::string_view file_name) {
-  const Types before = TypesOf(pattern, pattern.before);
-  const Types after = TypesOf(pattern, pattern.after);
+  const Types before = TypesOf(pattern, DescsOf(pattern, pattern.before));
+  const Types after = TypesOf(pattern, WrittenDescs(pattern));
   for (const PatternValue& value : pattern.values) {
     if (value.kind != PatternValue::Kind::kResult) continue;
     const auto was = before.find(value.name);
@@ -165,8 +207,9 @@ absl::Status CheckEnds(const Pattern& pattern, absl::string_view file_name) {
   BlockDesc& block = *desc.add_blocks();
   block.set_idx(0);
   block.set_parent_idx(-1);
-  for (const auto& [name, var] : TypesOf(pattern, pattern.after)) *block.add_vars() = var;
-  for (const PatternOp& op : pattern.after) *block.add_ops() = DescOf(pattern, op);
+  const std::vector<OpDesc> written = WrittenDescs(pattern);
+  for (const auto& [name, var] : TypesOf(pattern, written)) *block.add_vars() = var;
+  for (const OpDesc& op : written) *block.add_ops() = op;
   ASSIGN_OR_RETURN(const Program program, Program::Create(std::move(desc), file_name));
   Pattern unconditional = pattern;
   unconditional.conditions.clear();

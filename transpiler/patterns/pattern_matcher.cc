@@ -17,12 +17,14 @@
 #include "proto/text/program_text.h"
 #include "proto/wire/deterministic_bytes.h"
 #include "transpiler/patterns/condition_values.h"
+#include "transpiler/patterns/sum_values.h"
 
 namespace fixpoint {
 namespace {
 
-// How many ops are compared with those of the pattern for one root. What failed is not tried again
-// (Search::DeadEnd), so that more than this takes names that many ops share.
+// How many ops are compared with those of the pattern for one root, apart from the readers of other
+// types that each step passes over once. What failed is not tried again (Search::DeadEnd), so that
+// more than this takes names that many ops share.
 constexpr int kMostComparisons = 4096;
 
 // Whether two attributes say the same: INT and LONG, and FLOAT and FLOAT64, are alike, as files of
@@ -33,7 +35,7 @@ bool SayTheSame(const OpDesc::Attr& a, const OpDesc::Attr& b) {
   }
   if (const auto integer = IntValue(a); integer && IntValue(b)) return integer == IntValue(b);
   if (const auto number = FloatValue(a); number && FloatValue(b)) {
-    return static_cast<float>(*number) == static_cast<float>(*FloatValue(b));
+    return AsFloat(*number) == AsFloat(*FloatValue(b));
   }
   if (const auto integers = IntsValue(a); integers && IntsValue(b)) return integers == IntsValue(b);
   if (const auto numbers = FloatsValue(a); numbers && FloatsValue(b)) {
@@ -125,9 +127,9 @@ class PatternMatcher::Search {
 
   // Notes the longest match that failed.
   void Note(PartialMatch* partial) { partial_ = partial; }
-  // Takes a root whose slots, attributes or types are not those of the pattern, and notes the first
-  // difference.
-  void Forgive(std::optional<Obstacle>* of_root) { of_root_ = of_root; }
+  // Takes a root whose slots, attributes, types or conditions are not those of the pattern, and
+  // notes the first difference. If that is a condition, others may fail too.
+  void Forgive(std::optional<PartialMatch>* of_root) { of_root_ = of_root; }
 
   std::optional<Match> From(const Op& root) {
     block_ = &root.block();
@@ -138,9 +140,9 @@ class PatternMatcher::Search {
     match.attributes.resize(pattern_.variables.size());
     if (Try(root, 0, match)) return match;
     if (partial_ != nullptr && comparisons_ > kMostComparisons) {
-      partial_->obstacle = {&root, absl::StrCat("after ", kMostComparisons,
-                                                " comparisons no more orders of what commutes are "
-                                                "tried")};
+      partial_->obstacle = {
+          &root, absl::StrCat("more than ", kMostComparisons,
+                              " ops would have to be compared with those of the pattern")};
     }
     return std::nullopt;
   }
@@ -174,7 +176,9 @@ class PatternMatcher::Search {
       const PatternCondition& condition = pattern_.conditions[i];
       if (Holds(condition, match)) continue;
       const auto reason = [&] { return WhyNot(condition, match); };
-      if (!FailForm(match, root, pattern_.steps[step].op, reason)) return false;
+      const bool is_told = of_root_ != nullptr && *of_root_ && (*of_root_)->ops == all_ops();
+      if (step > 0 && !is_told) return Fail(match, root, reason);
+      if (!ForgivesRoot(all_ops(), root, reason)) return false;
     }
     return true;
   }
@@ -230,7 +234,9 @@ class PatternMatcher::Search {
                             pattern_.before[next.op].type);
       });
     }
+    const bool passes_again = !passed_.insert(step).second;
     for (const Argument* reader : value.readers()) {
+      if (passes_again && reader->op().type() != pattern_.before[next.op].type) ++comparisons_;
       const bool has_other_reader = reader != value.readers().back();
       if (has_other_reader) ++orders_left_;
       const bool is_found = Try(reader->op(), step, match);
@@ -256,18 +262,26 @@ class PatternMatcher::Search {
   // Fail, for a slot, an attribute or a type of an op; true if that is forgiven.
   template <typename Reason>
   bool FailForm(const Match& match, const Op& op, int index, Reason reason) {
-    if (of_root_ == nullptr || index != pattern_.steps.front().op) return Fail(match, op, reason);
-    if (!*of_root_) *of_root_ = Obstacle{&op, reason()};
+    if (index != pattern_.steps.front().op) return Fail(match, op, reason);
+    return ForgivesRoot(all_ops() - 1, op, reason);
+  }
+
+  // Whether the root may be as it is; `ops` are found if all others are.
+  template <typename Reason>
+  bool ForgivesRoot(int ops, const Op& root, Reason reason) {
+    if (of_root_ == nullptr) return false;
+    if (!*of_root_) *of_root_ = PartialMatch{ops, {&root, reason()}};
     return true;
   }
+  int all_ops() const { return static_cast<int>(pattern_.before.size()); }
 
   bool Bind(const Op& op, int index, const Operands& swapped, Match& match) {
     const PatternOp& wanted = pattern_.before[index];
     const auto fail = [&](auto... why) {
       return Fail(match, op, [&] { return absl::StrCat(why...); });
     };
-    if (++comparisons_ > kMostComparisons) return false;
     if (op.type() != wanted.type) return fail("the pattern has ", wanted.type, " here");
+    if (++comparisons_ > kMostComparisons) return false;
     if (&op.block() != block_ || !op.sub_blocks().empty() || !IsForward(op)) {
       return fail("it is in another block, runs a block, or is not of the forward part");
     }
@@ -359,11 +373,12 @@ class PatternMatcher::Search {
   const Pattern& pattern_;
   const Era era_;
   PartialMatch* partial_ = nullptr;
-  std::optional<Obstacle>* of_root_ = nullptr;
+  std::optional<PartialMatch>* of_root_ = nullptr;
   const Block* block_ = nullptr;
   int comparisons_ = 0;
-  int orders_left_ = 0;        // of what is being tried: other orders, and other readers
-  int ops_there_already_ = 0;  // how often an op was found a second time
+  absl::flat_hash_set<size_t> passed_;  // steps at which readers were passed over
+  int orders_left_ = 0;                 // of what is being tried: other orders, and other readers
+  int ops_there_already_ = 0;           // how often an op was found a second time
   absl::flat_hash_set<DeadEnd> dead_ends_;
 };
 
@@ -381,11 +396,11 @@ std::optional<PartialMatch> PatternMatcher::WhyNotAt(const Op& root) const {
   search.From(root);
   if (partial.ops > 1 || (partial.ops == 1 && ops <= 2)) return partial;
   if (partial.ops == 1) return std::nullopt;
-  std::optional<Obstacle> of_root;
+  std::optional<PartialMatch> of_root;
   Search forgiving(pattern_, era_);
   forgiving.Forgive(&of_root);
-  if (!forgiving.From(root) || !of_root) return std::nullopt;
-  return PartialMatch{ops - 1, *std::move(of_root)};
+  if (!forgiving.From(root)) return std::nullopt;
+  return of_root;
 }
 
 }  // namespace fixpoint

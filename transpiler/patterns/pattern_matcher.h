@@ -38,7 +38,7 @@ struct Obstacle {
 };
 
 // A match that failed after some of the ops of `before` were found, or because of the slots,
-// attributes and types of its root alone.
+// attributes, types and conditions of its root alone.
 struct PartialMatch {
   int ops = 0;  // how many
   Obstacle obstacle;

@@ -80,17 +80,6 @@ class Writer {
     return name;
   }
 
-  // The matched op of the same type and number; null if there is none.
-  const Op* Counterpart(size_t index) const {
-    const std::string& type = pattern_.after[index].type;
-    int number = 0;
-    for (size_t i = 0; i < index; ++i) number += pattern_.after[i].type == type;
-    for (size_t i = 0; i < pattern_.before.size(); ++i) {
-      if (pattern_.before[i].type == type && number-- == 0) return match_.ops[i];
-    }
-    return nullptr;
-  }
-
   // The matched op that writes a result that the op of `after` writes; null if there is none.
   const Op* WriterOfSame(const PatternOp& op) const {
     for (const PatternSlot& slot : op.outputs) {
@@ -123,8 +112,8 @@ class Writer {
         for (const int value : slot.values) var->add_arguments(replacement_.names[value]);
       }
     }
-    if (const Op* const like = Counterpart(index)) {
-      for (const OpDesc::Attr& attr : like->desc().attrs()) {
+    if (const std::optional<size_t> like = pattern_.CopiedFrom(index)) {
+      for (const OpDesc::Attr& attr : match_.ops[*like]->desc().attrs()) {
         if (!absl::StartsWith(attr.name(), kOwnAttrPrefix)) *op->add_attrs() = attr;
       }
     }

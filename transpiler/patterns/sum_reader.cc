@@ -50,7 +50,7 @@ class Parser {
   }
 
   int Add(SumTerm term, size_t start) {
-    if (terms_.size() == kMostTerms) {
+    if (term.kind != Kind::kArithmetic && ++written_terms_ > kMostTerms) {
       return Fail(start, absl::StrCat("more than ", kMostTerms, " terms"));
     }
     if (term.named >= 0) term.written = TextBetween(text_, start, scanner_.offset());
@@ -117,7 +117,10 @@ class Parser {
       term.type = Type::kTruth;
       return scanner_.ReadBool(&term.truth) ? Add(std::move(term), start) : -1;
     }
-    if (scanner_.AtNumber()) return ReadNumber(start);
+    if (scanner_.AtOperand()) return ReadNumber(start);
+    if (scanner_.Peek() == '-') {
+      return Fail(start, "a sign is part of a number; want the likes of -1, or 0 - $NAME");
+    }
     if (scanner_.TryConsumeWord("extent")) return ReadProperty(Kind::kExtent, start);
     if (scanner_.TryConsumeWord("rank")) return ReadProperty(Kind::kRank, start);
     if (scanner_.TryConsumeWord("readers")) return ReadProperty(Kind::kReaders, start);
@@ -199,6 +202,7 @@ class Parser {
   const SumNames& names_;
   TextScanner& scanner_;
   std::vector<SumTerm>& terms_;
+  int written_terms_ = 0;  // all but those of operations
 };
 
 }  // namespace
@@ -219,10 +223,11 @@ std::string TextBetween(absl::string_view text, size_t start, size_t end) {
   std::string between;
   bool in_quotes = false;
   bool in_comment = false;
+  bool is_escaped = false;
   for (size_t i = start; i < end; ++i) {
     const char c = text[i];
-    const bool is_escaped = i > start && text[i - 1] == '\\';
     if (c == '"' && !in_comment && !is_escaped) in_quotes = !in_quotes;
+    is_escaped = in_quotes && c == '\\' && !is_escaped;
     in_comment = c != '\n' && (in_comment || (c == '#' && !in_quotes));
     if (!in_comment) between.push_back(c == '\n' ? ' ' : c);
   }
@@ -237,7 +242,9 @@ absl::StatusOr<PatternSum> ParseSum(absl::string_view text, absl::string_view pl
                                     const SumNames& names) {
   TextScanner scanner(text);
   PatternSum sum;
-  if (ReadSum(text, names, &scanner, &sum) && !scanner.AtEnd()) {
+  if (const size_t comment = text.find('#'); comment != absl::string_view::npos) {
+    scanner.Fail(comment, "a comment in quotes; want it after them");
+  } else if (ReadSum(text, names, &scanner, &sum) && !scanner.AtEnd()) {
     scanner.FailHere("+, -, *, /, % or the end of the text");
   }
   if (const TextScanner::Error* const error = scanner.first_error()) {

@@ -1,7 +1,7 @@
 #include "transpiler/patterns/sum_values.h"
 
 #include <algorithm>
-#include <cmath>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -170,6 +170,17 @@ std::string Told(const SumTerm& term, const TermValue& value, const Match& match
 }
 
 }  // namespace
+
+float AsFloat(double number) {
+  using Limits = std::numeric_limits<float>;
+  if (number > Limits::max()) return Limits::infinity();
+  if (number < Limits::lowest()) return -Limits::infinity();
+  return static_cast<float>(number);
+}
+
+float AsFloat(const TermValue& value) {
+  return value.is_integer ? static_cast<float>(value.integer) : AsFloat(value.number);
+}
 
 std::vector<TermValue> ValuesOf(const PatternSum& sum, const Match& match) {
   std::vector<TermValue> values;

@@ -19,13 +19,18 @@ struct TermValue {
   // Why it is not known, unless that is so of its operands: "not known before a run" of what has a
   // name, "it divides by 0" of arithmetic.
   std::string reason;
-  // A number that is an integer of 64 bits is one for certain here, whatever the term says.
+  // Whether a number was computed as an integer of 64 bits: a quotient of integers may be, whatever
+  // the term says; a sum of doubles never is, even if it has no fraction.
   bool is_integer = false;
   int64_t integer = 0;
   double number = 0;  // the integer too
   std::string text;
   bool truth = false;
 };
+
+// A number rounded to a float once, which is infinite beyond the range of floats.
+float AsFloat(double number);
+float AsFloat(const TermValue& value);
 
 // By the term. Integers are exact, and have no value where 64 bits do not hold them; other numbers
 // are doubles. REQUIRES: the match is complete.

@@ -116,5 +116,56 @@ TEST(Rewrite, BeforeOrAfterTheBackwardPassIsTheSame) {
   EXPECT_EQ(types_after, types_before);
 }
 
+// c1 = c0 + c0, c2 = c1 + c1 and so on: each constant is found once, not on each of its paths.
+TEST(Rewrite, ConstantsThatAreReadTwiceTakeNoLonger) {
+  constexpr int kSums = 60;
+  std::string vars;
+  std::string sums = "  fill_constant() -> (Out=c0) {dtype=5, shape=[1L], value=1.0}\n";
+  for (int i = 0; i <= kSums; ++i) {
+    absl::StrAppend(&vars, "  var c", i, " f32[1] stop_gradient\n");
+    if (i == 0) continue;
+    absl::StrAppend(&sums, "  elementwise_add(X=c", i - 1, ", Y=c", i - 1, ") -> (Out=c", i, ")\n");
+  }
+  const std::string product = absl::StrCat("  elementwise_mul(X=x, Y=c", kSums, ") -> (Out=y)\n");
+  Program program =
+      ParsedProgram(absl::StrCat("program version=2006002\nblock 0 {\n"
+                                 "  var x f32[1] persistable\n  var y f32[1]\n  var l f32[1]\n",
+                                 vars, sums, product, "  mean(X=y) -> (Out=l)\n}\n"));
+  ASSERT_TRUE(AppendBackward(&program, "l").ok());
+  const auto patterns =
+      ParsePatterns(absl::StrCat("pattern p \"A factor of ones.\"\nbefore:\n", sums, product,
+                                 "after:\n  scale(X=x) -> (Out=y) {scale=2.0, bias=0.0}\n"),
+                    "p.txt");
+  ASSERT_TRUE(patterns.ok()) << patterns.status();
+  const auto report = Rewrite(&program, *patterns);
+  ASSERT_TRUE(report.ok()) << report.status();
+  ASSERT_EQ(report->replaced.size(), 1);
+  EXPECT_EQ(report->replaced[0].ops_before, kSums + 2);
+}
+
+TEST(Rewrite, ReadersOfOtherTypesArePassedOver) {
+  constexpr int kOthers = 5000;
+  std::string text =
+      "program version=2006002\nblock 0 {\n"
+      "  var x f32[4]\n  var s f32[4]\n  var t f32[4]\n  var y f32[4]\n  var z f32[4]\n"
+      "  sigmoid(X=x) -> (Out=s)\n";
+  for (int i = 0; i < kOthers; ++i) absl::StrAppend(&text, "  exp(X=s) -> (Out=z)\n");
+  absl::StrAppend(&text, "  tanh(X=s) -> (Out=t)\n  relu(X=s) -> (Out=y)\n}\n");
+  Program program = ParsedProgram(text);
+  const auto patterns = ParsePatterns(
+      "pattern p \"Two of the readers.\"\nbefore:\n  sigmoid(X=x) -> (Out=s)\n"
+      "  tanh(X=s) -> (Out=t)\n  relu(X=s) -> (Out=y)\n"
+      "after:\n  sigmoid(X=x) -> (Out=s)\n  relu(X=s) -> (Out=y)\n  tanh(X=y) -> (Out=t)\n",
+      "p.txt");
+  ASSERT_TRUE(patterns.ok()) << patterns.status();
+  RewriteOptions options;
+  options.explain = true;
+  const auto report = Rewrite(&program, *patterns, options);
+  ASSERT_TRUE(report.ok()) << report.status();
+  ASSERT_EQ(report->near_matches.size(), 1);
+  EXPECT_THAT(report->near_matches[0].reason,
+              HasSubstr("Out is read by block 0, op 1 (exp), which stands before the last op"));
+}
+
 }  // namespace
 }  // namespace fixpoint

@@ -32,7 +32,7 @@ struct LearnedRange {
   bool is_never_negative = false;
   int axis = -1;  // the channel axis, or -1: one scale for the tensor
   // One, or one for each channel: the floats that the largest code stands for or, with zero points,
-  // the steps between two codes. None for an activation whose range is found anew at every run.
+  // the steps between two codes. None where the range is found anew at every run.
   std::vector<float> scales;
   std::vector<float> zero_points;  // as many, for affine codes
 

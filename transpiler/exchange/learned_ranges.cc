@@ -132,10 +132,10 @@ class RangeFinder {
     range.value = BeforeFormula(*site.input->value());
     range.op = site.quantize;
     range.is_weight = weights_.IsWeight(*range.value);
-    range.is_never_negative = never_negative_.Holds(*site.input->value());
     range.quantizer = site.quantizer_name;
     range.codes = site.codes;
     range.is_affine = site.is_affine;
+    if (!site.is_affine && never_negative_.Holds(*site.input->value())) range.codes.smallest = 0;
     range.axis = site.axis;
     if (!site.is_dynamic || weights_.IsWeight(*folded.input->value())) {
       ASSIGN_OR_RETURN(const WeightCodesOptions options,

@@ -58,8 +58,9 @@ TEST(LearnedRanges, ThoseOfFormulasAreComputedAsFreezingDoes) {
   EXPECT_EQ(activation.variable(), "h");
   EXPECT_FALSE(activation.is_weight);
   EXPECT_THAT(activation.scales, ElementsAre(1));
-  EXPECT_TRUE(activation.is_never_negative);
+  EXPECT_EQ(activation.codes.smallest, 0);  // of a relu
   EXPECT_EQ(activation.codes.largest, 15);
+  EXPECT_EQ(activation.Min(0), 0);
 }
 
 // Its range is that of the values that the formula computes: tanh(1) at most.

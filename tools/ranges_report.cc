@@ -1,7 +1,6 @@
 #include "tools/ranges_report.h"
 
 #include <algorithm>
-#include <cstdint>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -13,17 +12,9 @@ namespace {
 
 constexpr size_t kFirstChannels = 8;
 
-// The smallest code that the value can have, and what that stands for.
-int32_t SmallestCode(const LearnedRange& range) {
-  return range.is_never_negative && !range.is_affine ? 0 : range.codes.smallest;
-}
-float Smallest(const LearnedRange& range, size_t channel) {
-  return range.is_never_negative && !range.is_affine ? 0 : range.Min(channel);
-}
-
 std::string CodesText(const LearnedRange& range) {
   if (range.is_observed) return "-";
-  return absl::StrCat(SmallestCode(range), "..", range.codes.largest);
+  return absl::StrCat(range.codes.smallest, "..", range.codes.largest);
 }
 
 // The quantizer, or the op where it belongs to none.
@@ -39,10 +30,10 @@ absl::string_view RoleText(const LearnedRange& range) {
 // Of all channels.
 std::string RangeText(const LearnedRange& range) {
   if (range.scales.empty()) return absl::StrFormat("%12s  %12s", "each run", "each run");
-  float min = Smallest(range, 0);
+  float min = range.Min(0);
   float max = range.Max(0);
   for (size_t i = 1; i < range.scales.size(); ++i) {
-    min = std::min(min, Smallest(range, i));
+    min = std::min(min, range.Min(i));
     max = std::max(max, range.Max(i));
   }
   return absl::StrFormat("%12.6g  %12.6g", min, max);
@@ -56,8 +47,8 @@ void AppendChannels(const LearnedRange& range, size_t indent, std::string* text)
   const size_t shown = std::min(kFirstChannels, range.scales.size());
   for (size_t i = 0; i < shown; ++i) {
     absl::StrAppendFormat(text, "%-*s  %12.6g  %12.6g  %12.6g  %s\n", indent,
-                          absl::StrCat("  channel ", i), Smallest(range, i), range.Max(i),
-                          range.Step(i), ZeroPointText(range, i));
+                          absl::StrCat("  channel ", i), range.Min(i), range.Max(i), range.Step(i),
+                          ZeroPointText(range, i));
   }
   if (range.scales.size() > shown) {
     absl::StrAppend(text, "  and ", range.scales.size() - shown, " more channels\n");
@@ -106,7 +97,7 @@ std::string RangesJson(absl::string_view file, const std::vector<LearnedRange>& 
     if (!range.quantizer.empty()) json.Key("quantizer").String(range.quantizer);
     if (!range.is_observed) {
       json.Key("bits").Int(range.codes.bits);
-      json.Key("smallest_code").Int(SmallestCode(range));
+      json.Key("smallest_code").Int(range.codes.smallest);
       json.Key("largest_code").Int(range.codes.largest);
     }
     if (range.axis != -1) json.Key("axis").Int(range.axis);
@@ -116,7 +107,7 @@ std::string RangesJson(absl::string_view file, const std::vector<LearnedRange>& 
       for (size_t i = 0; i < range.scales.size(); ++i) write(i);
       json.EndArray();
     };
-    list("min", [&](size_t i) { json.Float(Smallest(range, i)); });
+    list("min", [&](size_t i) { json.Float(range.Min(i)); });
     list("max", [&](size_t i) { json.Float(range.Max(i)); });
     if (!range.is_observed) list("step", [&](size_t i) { json.Float(range.Step(i)); });
     if (range.is_affine) list("zero_point", [&](size_t i) { json.Float(range.zero_points[i]); });

@@ -279,6 +279,11 @@ absl::StatusOr<ExitCode> Prepare(const std::string& path, const Additions& addit
   return RunPrepareCommand(MakeModelCommand(path), options);
 }
 
+bool Names(const Pipeline& pipeline, absl::string_view pass) {
+  return std::any_of(pipeline.passes().begin(), pipeline.passes().end(),
+                     [pass](const Pass* one) { return one->name() == pass; });
+}
+
 absl::StatusOr<ExitCode> Freeze(const std::string& path, const Additions& additions) {
   FreezeOptions options;
   options.feeds = SplitNames(FLAGS_feeds);
@@ -300,13 +305,16 @@ absl::StatusOr<ExitCode> Freeze(const std::string& path, const Additions& additi
                                    "; there are portable, legacy and legacy_int8"));
   }
   options.pipeline = FLAGS_pass_pipeline;
-  if (!options.pipeline.empty() && options.pack_tables.has_value()) {
-    return UsageError("--pass_pipeline names the passes; leave out --pack_tables, which is one");
-  }
   options.quantizers = &additions.quantizers;
   ASSIGN_OR_RETURN(options.passes, PassesWith(additions, FreezePasses()));
-  RETURN_IF_ERROR(
-      CheckPipeline(ParseFreezePipeline(options.pipeline, options.form, *options.passes).status()));
+  const absl::StatusOr<Pipeline> own =
+      ParseFreezePipeline(options.pipeline, options.form, *options.passes);
+  RETURN_IF_ERROR(CheckPipeline(own.status()));
+  if (own.ok() && options.pack_tables.has_value() && !Names(*own, "pack_tables")) {
+    return UsageError(
+        "--pack_tables: is the format of the pass pack_tables, which --pass_pipeline does not "
+        "name; put it before quantize_weights");
+  }
   ASSIGN_OR_RETURN(options.pipeline_options, OptionsOfPipeline(FreezePipelineOf(options)));
   return RunFreezeCommand(MakeModelCommand(path), options);
 }

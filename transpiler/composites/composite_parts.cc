@@ -8,12 +8,12 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "ops/code_ops.h"
 #include "ops/era.h"
-#include "ops/op_schema.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/program.h"
-#include "proto/text/program_text.h"
+#include "transpiler/composites/written_ops.h"
 
 namespace fixpoint {
 namespace {
@@ -21,14 +21,7 @@ namespace {
 // Why no composite has a backward pass whose components have one of their own.
 constexpr char kNoGradient[] =
     ": as one op it would have a gradient of its own, which knows nothing of how its components "
-    "are "
-    "quantized or trained; raise composites in the test program or after freezing";
-
-// What an op between floats and codes takes; null for any other op.
-const Argument* QuantizedInput(const Op& op) {
-  if (op.type() == kQuantizeBias) return op.Input("X");
-  return QuantOpOf(op) == QuantOp::kNone ? nullptr : FindCodeArguments(op).input;
-}
+    "are quantized or trained; raise composites in the test program or after freezing";
 
 bool RunsBlocks(const OpDesc& op) {
   return std::any_of(op.attrs().begin(), op.attrs().end(), [](const OpDesc::Attr& attr) {
@@ -36,11 +29,27 @@ bool RunsBlocks(const OpDesc& op) {
   });
 }
 
+bool Contains(const std::vector<const Op*>& ops, const Op& op) {
+  return std::find(ops.begin(), ops.end(), &op) != ops.end();
+}
+
 // What a component's op reads.
 struct Read {
   const Argument* now;
   std::string component;
 };
+
+bool AreAlike(const std::vector<Read>& reads) {
+  return std::all_of(reads.begin(), reads.end(), [&reads](const Read& read) {
+    return read.now->name() == reads[0].now->name();
+  });
+}
+
+// "X", or "WeightList.2" in a slot that holds several.
+std::string ArgumentText(const OpDesc::Var& slot, int index) {
+  if (slot.arguments_size() == 1) return slot.parameter();
+  return absl::StrCat(slot.parameter(), ".", index);
+}
 
 class PartFinder {
  public:
@@ -100,17 +109,30 @@ class PartFinder {
     return absl::OkStatus();
   }
 
-  // The op that writes a component; null if there is none, or several.
-  const Op* WriterOf(const std::string& name) const {
+  std::vector<const Op*> WritersOf(const std::string& name) const {
     const Variable* const variable = program_.Find(program_.block(entry_.block()), name);
-    const Op* writer = nullptr;
-    if (variable == nullptr) return nullptr;
+    std::vector<const Op*> writers;
+    if (variable == nullptr) return writers;
     for (const Value* value : variable->values()) {
-      if (value->origin() != Value::Origin::kWrite) continue;
-      if (writer != nullptr) return nullptr;
-      writer = value->op();
+      if (value->origin() == Value::Origin::kWrite) writers.push_back(value->op());
     }
-    return writer;
+    return writers;
+  }
+
+  // The op that writes a component; where others of the block write its variable too, as they may
+  // a result, the one that is as it was written. Null if there is none.
+  const Op* FindPart(const std::string& variable, const OpDesc& written) const {
+    std::vector<const Op*> writers = WritersOf(variable);
+    writers.erase(std::remove_if(writers.begin(), writers.end(),
+                                 [this](const Op* writer) {
+                                   return writer->block().index() != entry_.block();
+                                 }),
+                  writers.end());
+    if (writers.size() == 1) return writers[0];
+    const auto found = std::find_if(writers.begin(), writers.end(), [&](const Op* writer) {
+      return !IsPart(*writer) && ChangeOf(written, *writer, era_).empty();
+    });
+    return found == writers.end() ? nullptr : *found;
   }
 
   absl::Status FindOps() {
@@ -122,8 +144,8 @@ class PartFinder {
         return Malformed("the op of component ", component.kind(), " of ", parts_.composite.type(),
                          " cannot be read");
       }
-      const Op* const op = WriterOf(component.variable());
-      if (op == nullptr || op->block().index() != entry_.block()) {
+      const Op* const op = FindPart(component.variable(), written);
+      if (op == nullptr) {
         if (missing == nullptr) missing = &component;
         continue;
       }
@@ -131,13 +153,14 @@ class PartFinder {
         return Malformed("one op writes two components of ", parts_.composite.type(), ", \"",
                          component.variable(), "\" is the second");
       }
-      if (const std::string change = ChangeOf(written, *op); !change.empty()) {
+      if (const std::string change = ChangeOf(written, *op, era_); !change.empty()) {
         return CannotRaise(DescribeInFile(*op), ", which writes its component ", component.kind(),
                            ", was changed: ", change);
       }
       parts_.ops.push_back(op);
-      for (const Argument* input : op->inputs()) {
-        reads_[Unquantized(*input)].push_back({input, component.kind()});
+      const std::vector<std::string> before = InputsOf(written);
+      for (size_t i = 0; i < before.size(); ++i) {
+        reads_[before[i]].push_back({op->inputs()[i], component.kind()});
       }
     }
     if (missing == nullptr || parts_.ops.empty()) return absl::OkStatus();
@@ -145,65 +168,18 @@ class PartFinder {
                        "\", any more; raise composites before they are pruned or lowered");
   }
 
-  // What differs from the op as it was written; "" if only quantizers stand between.
-  std::string ChangeOf(const OpDesc& written, const Op& op) const {
-    if (op.type() != written.type()) return absl::StrCat("it was a ", written.type());
-    const OpSchema* const schema = FindOpSchema(op.type());
-    for (const OpDesc::Attr& attr : written.attrs()) {
-      if (schema == nullptr || schema->FindAttr(attr.name(), era_) == nullptr) continue;
-      const OpDesc::Attr* const now = op.FindAttr(attr.name());
-      if (now == nullptr || now->SerializeAsString() != attr.SerializeAsString()) {
-        return absl::StrCat("attribute ", attr.name(), " was ", PrintAttrValue(attr));
-      }
-    }
-    std::vector<std::string> before;
-    for (const OpDesc::Var& slot : written.inputs()) {
-      before.insert(before.end(), slot.arguments().begin(), slot.arguments().end());
-    }
-    const auto inputs = op.inputs();
-    if (inputs.size() != before.size()) return "it has other inputs";
-    for (size_t i = 0; i < before.size(); ++i) {
-      if (Unquantized(*inputs[i]) != before[i]) {
-        return absl::StrCat("it reads \"", std::string(inputs[i]->name()), "\" where it read \"",
-                            before[i], "\"");
-      }
-    }
-    return "";
-  }
-
-  // The variable whose values a read reads, before they were quantized.
-  static std::string Unquantized(const Argument& read) {
-    const Argument* at = &read;
-    while (at->value() != nullptr && at->value()->origin() == Value::Origin::kWrite) {
-      const Argument* const input = QuantizedInput(*at->value()->op());
-      if (input == nullptr) break;
-      at = input;
-    }
-    return std::string(at->name());
-  }
-
-  bool IsPart(const Op& op) const {
-    return std::find(parts_.ops.begin(), parts_.ops.end(), &op) != parts_.ops.end();
-  }
-
-  bool IsGradient(const Op& op) const {
-    return std::find(parts_.gradients.begin(), parts_.gradients.end(), &op) !=
-           parts_.gradients.end();
-  }
-
-  bool IsQuantizing(const Op& op) const {
-    return std::find(parts_.quantizing.begin(), parts_.quantizing.end(), &op) !=
-           parts_.quantizing.end();
-  }
+  bool IsPart(const Op& op) const { return Contains(parts_.ops, op); }
+  bool IsGradient(const Op& op) const { return Contains(parts_.gradients, op); }
+  bool IsQuantizing(const Op& op) const { return Contains(parts_.quantizing, op); }
 
   absl::Status CheckReaders() {
     for (const CompositeMap::Component& component : entry_.components()) {
       if (results_.contains(component.variable())) continue;
-      const Op* const op = WriterOf(component.variable());
-      if (op == nullptr) continue;  // the second output of an op that lost it
-      for (const Argument* output : op->outputs()) {
-        if (output->name() != component.variable() || output->value() == nullptr) continue;
-        RETURN_IF_ERROR(CheckReadersOf(*output->value(), component, /*depth=*/0));
+      for (const Op* part : parts_.ops) {
+        for (const Argument* output : part->outputs()) {
+          if (output->name() != component.variable() || output->value() == nullptr) continue;
+          RETURN_IF_ERROR(CheckReadersOf(*output->value(), component, /*depth=*/0));
+        }
       }
     }
     return absl::OkStatus();
@@ -237,28 +213,51 @@ class PartFinder {
 
   // Has the composite read what its components do.
   absl::Status ReadInputs() {
+    absl::flat_hash_map<std::string, std::vector<std::string>> arguments;  // by what they read
+    for (const OpDesc::Var& slot : parts_.composite.inputs()) {
+      for (int i = 0; i < slot.arguments_size(); ++i) {
+        arguments[slot.arguments(i)].push_back(ArgumentText(slot, i));
+      }
+    }
     for (OpDesc::Var& slot : *parts_.composite.mutable_inputs()) {
       for (std::string& name : *slot.mutable_arguments()) {
         const auto found = reads_.find(name);
         if (found == reads_.end()) continue;
-        const std::vector<Read>& reads = found->second;
-        const bool are_alike = std::all_of(reads.begin(), reads.end(), [&reads](const Read& read) {
-          return read.now->name() == reads[0].now->name();
-        });
-        if (are_alike) {
-          name = std::string(reads[0].now->name());
-          continue;
-        }
-        for (const Read& read : reads) {
-          if (read.now->name() != name) RETURN_IF_ERROR(AddInput(read, slot.parameter(), name));
+        if (AreAlike(found->second)) {
+          name = std::string(found->second[0].now->name());
+        } else {
+          RETURN_IF_ERROR(AddReads(found->second, name, arguments[name]));
         }
       }
     }
     return absl::OkStatus();
   }
 
+  // Parameters of an input that not all components read alike. They are those of one argument, for
+  // the whole component.
+  absl::Status AddReads(const std::vector<Read>& reads, const std::string& name,
+                        const std::vector<std::string>& arguments) {
+    if (arguments.size() > 1) {
+      return CannotRaise("its components read \"", name, "\" as different values, and it is its ",
+                         absl::StrJoin(arguments, ", "),
+                         "; want a variable for each of these, or reads that are all quantized by "
+                         "one op, or none");
+    }
+    absl::flat_hash_map<std::string, const Argument*> by_component;
+    for (const Read& read : reads) {
+      const auto [known, is_new] = by_component.try_emplace(read.component, read.now);
+      if (known->second->name() != read.now->name()) {
+        return CannotRaise("its component ", read.component, " reads its input \"", name,
+                           "\" as different values; want all its reads quantized by one op, or "
+                           "none");
+      }
+      if (is_new && read.now->name() != name) RETURN_IF_ERROR(AddInput(read, arguments[0], name));
+    }
+    return absl::OkStatus();
+  }
+
   // Takes in the ops that quantize an input for one component.
-  absl::Status AddInput(const Read& read, const std::string& slot, const std::string& name) {
+  absl::Status AddInput(const Read& read, const std::string& argument, const std::string& name) {
     std::vector<const Op*> ops;  // readers before writers
     for (const Argument* at = read.now; at->name() != name; at = QuantizedInput(*ops.back())) {
       ops.push_back(at->value()->op());
@@ -268,10 +267,10 @@ class PartFinder {
       return CannotRaise("its components read its input \"", name,
                          "\", which holds codes, as different values");
     }
-    parts_.parameters.push_back(ParametersOf(*code, absl::StrCat(read.component, ".", slot), name));
+    parts_.parameters.push_back(
+        ParametersOf(*code, absl::StrCat(read.component, ".", argument), name));
     for (auto op = ops.rbegin(); op != ops.rend(); ++op) {
-      auto& known = parts_.quantizing_inputs;
-      if (std::find(known.begin(), known.end(), *op) == known.end()) known.push_back(*op);
+      if (!Contains(parts_.quantizing_inputs, **op)) parts_.quantizing_inputs.push_back(*op);
     }
     return absl::OkStatus();
   }
@@ -312,7 +311,8 @@ class PartFinder {
       }
     }
     for (const Op* part : parts_.ops) {
-      for (const Argument* input : part->inputs()) {
+      for (const Argument* read : part->inputs()) {
+        const Argument* const input = AsComposite(read);
         if (input->value() == nullptr || input->value()->op() == nullptr) continue;
         const Op* const writer = InBlock(*input->value()->op());
         if (writer == nullptr || IsPart(*writer) || IsQuantizing(*writer) ||
@@ -327,6 +327,16 @@ class PartFinder {
     return absl::OkStatus();
   }
 
+  // What the composite reads where a component does.
+  const Argument* AsComposite(const Argument* read) const {
+    const Argument* at = read;
+    while (at->value() != nullptr && at->value()->op() != nullptr &&
+           Contains(parts_.quantizing_inputs, *at->value()->op())) {
+      at = QuantizedInput(*at->value()->op());
+    }
+    return at;
+  }
+
   // The op of the composite's block that is, or runs, an op; null if there is none.
   const Op* InBlock(const Op& op) const {
     const Op* at = &op;
@@ -337,8 +347,9 @@ class PartFinder {
   const Op* FindWritten(const OpDesc& written, const std::string& bytes) const {
     for (const OpDesc::Var& slot : written.outputs()) {
       for (const std::string& name : slot.arguments()) {
-        const Op* const op = WriterOf(name);
-        if (op != nullptr && op->desc().SerializeAsString() == bytes) return op;
+        for (const Op* op : WritersOf(name)) {
+          if (op->desc().SerializeAsString() == bytes) return op;
+        }
       }
     }
     return nullptr;

@@ -249,8 +249,9 @@ class ExpandComposites final : public Pass {
       return obstacle;
     };
     ASSIGN_OR_RETURN(RewriteReport report, ApplyPatterns(patterns.all(), options, &program));
-    if (map.composites_size() > known)
+    if (map.composites_size() > known) {
       Rewriter(&program, kName).SetComposites(map.SerializeAsString());
+    }
     if (rewrite == nullptr) {
       context.notes.push_back(
           absl::StrCat(kName, ": expanded ", report.replaced.size(), " composites"));
@@ -260,10 +261,12 @@ class ExpandComposites final : public Pass {
       rewrite->report.replaced.push_back(std::move(replaced));
     }
     if (!options.explain) return absl::OkStatus();
-    // Where an op is of no pattern's form, PatternList says why, for all of them.
+    // Where an op is of no pattern's form, PatternList says why, for all of them. Two patterns of
+    // one op may be kept from it by the same obstacle.
     absl::flat_hash_set<std::string> told;
+    absl::flat_hash_set<std::pair<std::string, std::string>> reasons;
     for (NearMatch& near : report.near_matches) {
-      if (near.ops_found < near.ops) continue;
+      if (near.ops_found < near.ops || !reasons.insert({near.op, near.reason}).second) continue;
       told.insert(near.op);
       rewrite->report.near_matches.push_back(std::move(near));
     }

@@ -71,7 +71,7 @@ class Raiser {
     for (const ComponentParameters& parameters : parts.parameters) {
       SetAttr(ToAttribute(parameters), &composite);
     }
-    rewriter_.InsertBefore(*parts.place, composite);
+    inserted_.insert(&rewriter_.InsertBefore(*parts.place, composite));
     if (!parts.gradients.empty() && entry.has_gradient_op()) {
       OpDesc gradient;
       if (!gradient.ParseFromString(entry.gradient_op())) {
@@ -79,11 +79,25 @@ class Raiser {
             absl::StrCat("the map of composites does not fit the program: the gradient op of ",
                          composite.type(), " cannot be read"));
       }
-      rewriter_.InsertBefore(*parts.gradients.front(), gradient);
+      inserted_.insert(&rewriter_.InsertBefore(*parts.gradients.front(), gradient));
     }
     Remove(parts);
     RemoveUnread(parts.quantizing_inputs);
     return replaced;
+  }
+
+  // What is expanded verifies, so that what does not is no composite of this program. Error
+  // (kInvalidArgument): an op that was given back has an error.
+  absl::Status CheckRaised() const {
+    VerifyOptions options;
+    options.edited_only = true;
+    for (const Finding& finding : Verify(program_, options)) {
+      if (finding.severity != Severity::kError || !inserted_.contains(finding.op)) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat("the map of composites does not fit the program: ", finding.op->type(),
+                       " would be wrong: ", finding.message));
+    }
+    return absl::OkStatus();
   }
 
  private:
@@ -165,23 +179,8 @@ class Raiser {
   const Era era_;
   Rewriter rewriter_;
   const absl::flat_hash_set<std::string> named_;
+  absl::flat_hash_set<const Op*> inserted_;
 };
-
-// What is expanded verifies, so that what does not is no composite of this program. Error
-// (kInvalidArgument): an op that was inserted has an error.
-absl::Status CheckRaised(const Program& program) {
-  VerifyOptions options;
-  options.edited_only = true;
-  for (const Finding& finding : Verify(program, options)) {
-    if (finding.severity != Severity::kError || finding.op == nullptr || !finding.op->inserted()) {
-      continue;
-    }
-    return absl::InvalidArgumentError(
-        absl::StrCat("the map of composites does not fit the program: ", finding.op->type(),
-                     " would be wrong: ", finding.message));
-  }
-  return absl::OkStatus();
-}
 
 class RaiseComposites final : public Pass {
  public:
@@ -209,7 +208,7 @@ class RaiseComposites final : public Pass {
       if (rewrite == nullptr) continue;
       for (ReplacedMatch& one : replaced) rewrite->report.replaced.push_back(std::move(one));
     }
-    RETURN_IF_ERROR(CheckRaised(program));
+    RETURN_IF_ERROR(raiser.CheckRaised());
     if (rest.composites_size() < map.composites_size()) {
       Rewriter(&program, kName).SetComposites(rest.SerializeAsString());
     }

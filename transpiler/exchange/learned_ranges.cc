@@ -8,6 +8,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "ops/code_ops.h"
 #include "ops/era.h"
@@ -131,12 +132,12 @@ class RangeFinder {
     range.value = BeforeFormula(*site.input->value());
     range.op = site.quantize;
     range.is_weight = weights_.IsWeight(*range.value);
-    range.is_never_negative = never_negative_.Holds(*site.input->value());
     range.quantizer = site.quantizer_name;
     range.codes = site.codes;
     range.is_affine = site.is_affine;
+    if (!site.is_affine && never_negative_.Holds(*site.input->value())) range.codes.smallest = 0;
     range.axis = site.axis;
-    if (!site.is_dynamic || range.is_weight) {
+    if (!site.is_dynamic || weights_.IsWeight(*folded.input->value())) {
       ASSIGN_OR_RETURN(const WeightCodesOptions options,
                        CodesOptionsOf(folded, parameters, quantizers_, era_));
       if (options.affine) {
@@ -145,21 +146,25 @@ class RangeFinder {
       } else if (!options.scales.empty()) {
         range.scales = options.scales;
       } else {
-        RETURN_IF_ERROR(FindWeightRange(site, options, range));
+        RETURN_IF_ERROR(FindWeightRange(folded, parameters, options, range));
       }
     }
     ranges_.push_back(std::move(range));
     return absl::OkStatus();
   }
 
-  absl::Status FindWeightRange(const QuantizationSite& site, const WeightCodesOptions& options,
-                               LearnedRange& range) const {
+  static absl::Status FindWeightRange(const QuantizationSite& site,
+                                      const EditedParameters& parameters,
+                                      const WeightCodesOptions& options, LearnedRange& range) {
     const auto in_file = [&site](const absl::Status& status) {
       return absl::Status(status.code(),
                           absl::StrCat(DescribeInFile(*site.quantize), ": \"", site.input->name(),
                                        "\": ", status.message()));
     };
-    const absl::StatusOr<const Tensor*> weight = parameters_.Find(site.input->name());
+    const absl::string_view name = site.input->name();
+    const bool is_computed = parameters.added.FindOrNull(name) != nullptr;
+    const absl::StatusOr<const Tensor*> weight =
+        (is_computed ? parameters.added : parameters.trained()).Find(name);
     if (!weight.ok()) return in_file(weight.status());
     const absl::StatusOr<WeightCodes> codes = MakeSiteCodes(site, **weight, options);
     if (!codes.ok()) return in_file(codes.status());

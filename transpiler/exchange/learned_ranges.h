@@ -26,19 +26,17 @@ struct LearnedRange {
   // The range was seen, and no op quantizes by it: `codes` are of 8 bits.
   bool is_observed = false;
   std::string quantizer;  // "" for the ops of portable programs, which belong to none
-  CodeRange codes;
+  CodeRange codes;        // symmetric ones begin at 0 where the value has no negative elements
   bool is_affine = false;
-  // The value has no negative elements: of symmetric codes, it has those from 0 on.
-  bool is_never_negative = false;
   int axis = -1;  // the channel axis, or -1: one scale for the tensor
   // One, or one for each channel: the floats that the largest code stands for or, with zero points,
-  // the steps between two codes. None for an activation whose range is found anew at every run.
+  // the steps between two codes. None where the range is found anew at every run.
   std::vector<float> scales;
   std::vector<float> zero_points;  // as many, for affine codes
 
   const std::string& variable() const;
   // Of one channel: what one code is worth, and the smallest and the largest number that codes
-  // stand for. A symmetric range has both signs unless its codes are unsigned.
+  // stand for. A symmetric range has both signs if its codes have.
   float Step(size_t channel) const;
   float Min(size_t channel) const;
   float Max(size_t channel) const;

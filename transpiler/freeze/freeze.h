@@ -44,7 +44,8 @@ struct FreezeOptions {
   // feed op and none are named, its feeds are the variables that it needs and does not compute.
   std::vector<std::string> feeds;
   std::vector<std::string> fetches;
-  // Stores float tables as rows of codes (pack_tables.cc), which no quantizer simulates.
+  // Stores float tables as rows of codes (pack_tables.cc), which no quantizer simulates: the pass
+  // becomes one of the form's pipeline, and in a pipeline of one's own it has this format.
   std::optional<RowFormat> pack_tables;
   // Keeps activations whose range is found anew at every run as they are, instead of refusing.
   bool allow_dynamic = false;

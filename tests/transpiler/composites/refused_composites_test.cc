@@ -5,16 +5,22 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "ops/backward.h"
+#include "proto/program/op_builder.h"
 #include "proto/program/program.h"
 #include "proto/program/rewriter.h"
 #include "tests/testing/parsed_program.h"
 #include "tests/transpiler/composites/expanded_programs.h"
 #include "transpiler/composites/composite_map.h"
+#include "transpiler/composites/composite_passes.h"
+#include "transpiler/patterns/rewrite.h"
+#include "transpiler/pipeline/pass.h"
 #include "transpiler/train/quantize_transpiler.h"
 
 namespace fixpoint {
@@ -77,7 +83,7 @@ TEST(RefusedComposites, AComponentReadsSomethingElse) {
 
 TEST(RefusedComposites, SomethingElseReadsAComponent) {
   ExpectRefused(RefusalAfter([](const Program& program, Rewriter& rewriter) {
-                  rewriter.AddTensor(program.block(0), "t", VarType::FP32, {2, 4}).IgnoreError();
+                  CHECK(rewriter.AddTensor(program.block(0), "t", VarType::FP32, {2, 4}).ok());
                   OpDesc tanh = Sigmoid(program).desc();
                   tanh.set_type("tanh");
                   tanh.mutable_outputs(0)->set_arguments(0, "t");
@@ -110,6 +116,32 @@ TEST(RefusedComposites, ItsComponentsAreQuantizedAndTrained) {
   ASSERT_TRUE(transpiled.ok()) << transpiled.status();
   program.ClearEditLog();
   ExpectRefused(Refusal(std::move(program)), kNoGradient);
+}
+
+// A relu without a result.
+class InsertWrongOp final : public Pass {
+ public:
+  absl::string_view name() const override { return "insert_wrong_op"; }
+  absl::string_view doc() const override { return "Inserts an op that is wrong."; }
+  bool IsHeldToPlan() const override { return false; }
+
+  absl::Status Run(Program& program, PassContext&) const override {
+    Rewriter(&program, name()).Append(program.block(0), OpBuilder("relu").Input("X", "s").Build());
+    return absl::OkStatus();
+  }
+};
+
+TEST(RefusedComposites, AreNotBlamedForWhatAnotherPassInserted) {
+  Program program = Expanded(ParsedProgram(kSwish));
+  auto passes = RewritePasses({});
+  ASSERT_TRUE(passes.ok() && AddCompositePasses(&*passes).ok());
+  ASSERT_TRUE(passes->Add(std::make_unique<InsertWrongOp>()).ok());
+  RewriteOptions options;
+  options.passes = &*passes;
+  options.pipeline = "insert_wrong_op,raise_composites";
+  options.pipeline_options.verify = false;
+  const auto report = Rewrite(&program, {}, options);
+  EXPECT_TRUE(report.ok()) << report.status();
 }
 
 TEST(RefusedComposites, AMapThatCannotBeRead) {

@@ -189,6 +189,27 @@ TEST(RoundTrip, HasEveryKindOfComposite) {
   EXPECT_THAT(types, testing::ElementsAreArray(ExpandableTypes()));
 }
 
+TEST(RoundTrip, ResultsMayBeWrittenByOtherOpsToo) {
+  const Program program = ParsedProgram(R"(program version=2006002
+block 0 {
+  var x f32[2,4]
+  var w f32[4,4] persistable
+  var a f32[2,4]
+  var y f32[2,4]
+  var z f32[2,4]
+  fc(Input=x, W=w) -> (Out=y) {in_num_col_dims=1}
+  relu(X=y) -> (Out=a)
+  swish(X=a) -> (Out=y) {beta=1.0}
+  tanh(X=y) -> (Out=z)
+  fc(Input=x, W=w) -> (Out=y) {in_num_col_dims=1}
+}
+)");
+  Program raised = Expanded(program);
+  const auto report = RunPasses(&raised, "raise_composites");
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(Bytes(raised), Bytes(program));
+}
+
 TEST(RoundTrip, GradientOpsComeBackToo) {
   Program program = ParsedProgram(kTrained);
   ASSERT_TRUE(AppendBackward(&program, "l").ok());

@@ -14,6 +14,7 @@ namespace fixpoint {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::FloatNear;
 
 // A weight whose values and range a formula computes, and an activation whose range is computed
 // from a trained exponent.
@@ -57,8 +58,33 @@ TEST(LearnedRanges, ThoseOfFormulasAreComputedAsFreezingDoes) {
   EXPECT_EQ(activation.variable(), "h");
   EXPECT_FALSE(activation.is_weight);
   EXPECT_THAT(activation.scales, ElementsAre(1));
-  EXPECT_TRUE(activation.is_never_negative);
+  EXPECT_EQ(activation.codes.smallest, 0);  // of a relu
   EXPECT_EQ(activation.codes.largest, 15);
+  EXPECT_EQ(activation.Min(0), 0);
+}
+
+// Its range is that of the values that the formula computes: tanh(1) at most.
+TEST(LearnedRanges, ThatADynamicQuantizerFindsInAFormulaIsFoundAsFreezingDoes) {
+  const Program program = ParsedProgram(R"(block 0 {
+  var x f32[-1,2]
+  var w f32[2,2] persistable is_parameter
+  var w.value f32[2,2]
+  var w.scale f32[1]
+  var w.again f32[2,2]
+  var y f32[-1,2]
+  tanh(X=w) -> (Out=w.value) {fixpoint.inserted_by="insert_quantizers"}
+  fake_quantize_dequantize_abs_max(X=w.value) -> (Out=w.again, OutScale=w.scale) {bit_length=4, fixpoint.inserted_by="insert_quantizers"}
+  mul(X=x, Y=w.again) -> (Out=y)
+}
+)");
+  const auto scope = ParseParameters("w f32[2,2] 0.5 -1 0 0.25\n", "parameters");
+  ASSERT_TRUE(scope.ok()) << scope.status();
+  const auto ranges = FindLearnedRanges(program, *scope, QuantizerTable());
+  ASSERT_TRUE(ranges.ok()) << ranges.status();
+  ASSERT_EQ(ranges->size(), 1);
+  EXPECT_EQ((*ranges)[0].variable(), "w");
+  EXPECT_TRUE((*ranges)[0].is_weight);
+  EXPECT_THAT((*ranges)[0].scales, ElementsAre(FloatNear(0.761594f, 1e-6f)));
 }
 
 TEST(LearnedRanges, OneThatARunComputesIsNone) {

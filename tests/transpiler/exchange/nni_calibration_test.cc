@@ -57,9 +57,9 @@ TEST_F(NniCalibration, HasFieldsForEachLayer) {
   },
   "h": {
     "output_bits": 8,
-    "tracked_min_output": -0.012345679,
+    "tracked_min_output": 0,
     "tracked_max_output": 0.012345679,
-    "tracked_qmin_output": -127,
+    "tracked_qmin_output": 0,
     "tracked_qmax_output": 127
   },
   "fc": {
@@ -71,9 +71,9 @@ TEST_F(NniCalibration, HasFieldsForEachLayer) {
     "tracked_qmin_weight": -127,
     "tracked_qmax_weight": 127,
     "input_bits": 8,
-    "tracked_min_input": -0.012345679,
+    "tracked_min_input": 0,
     "tracked_max_input": 0.012345679,
-    "tracked_qmin_input": -127,
+    "tracked_qmin_input": 0,
     "tracked_qmax_input": 127
   }
 }
@@ -87,7 +87,7 @@ TEST_F(NniCalibration, ReadBackGivesTheRangesToTheBit) {
     ASSERT_TRUE(text.ok()) << text.status();
     EXPECT_EQ(Entries(ReadNniCalibration(*text, "nni", program_)),
               "x -1.00000012 1.00000012\n"
-              "h -0.0123456791 0.0123456791\n"
+              "h 0 0.0123456791\n"
               "fc.w -3.14159274 3.14159274\n");
   }
 }

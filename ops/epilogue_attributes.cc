@@ -75,6 +75,14 @@ absl::StatusOr<Epilogue> EpilogueOf(const OpDesc& op) {
   return epilogue;
 }
 
+absl::Status CheckNumbersType(const EpilogueStage& stage, VarType::Type dtype) {
+  const bool takes_codes = stage.kind == Kind::kAddChannel;
+  if (dtype == VarType::FP32 || (takes_codes && dtype == VarType::INT32)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("the operand of ", std::string(StageName(stage.kind)), " is ",
+                   VarType::Type_Name(dtype), "; want FP32", takes_codes ? " or INT32" : ""));
+}
+
 void SetEpilogue(const Epilogue& epilogue, OpDesc* op) {
   std::vector<std::string> names;
   std::vector<float> a;

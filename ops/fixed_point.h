@@ -20,9 +20,6 @@
 #include <cmath>
 #include <cstdint>
 
-#include "ops/bias_codes.h"
-#include "ops/quant_math.h"
-
 namespace fixpoint {
 
 // The magnitude at which sums saturate. FP32 holds them times a step closely enough for a division

@@ -124,8 +124,9 @@ QuantSpec StoredSpec(const Quantizer& quantizer, QuantSpec spec) {
   for (const QuantizerRecipe& recipe : quantizer.recipes()) {
     if (recipe.form != spec.form()) continue;
     const std::optional<int64_t> length = BitLengthOfOp(quantizer, recipe, spec);
-    if (length.has_value())
+    if (length.has_value()) {
       spec.set_bits(spec.bits() + static_cast<int>(*length) - BitLength(spec));
+    }
     break;
   }
   return spec;

@@ -2,10 +2,17 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
 #include "ops/op_form.h"
 #include "proto/program/op.h"
 
 namespace fixpoint {
+
+absl::Status CheckRequantizationFactor(float factor) {
+  if (factor >= 0 && factor <= 0x1p29f) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("a factor of requantize is ", factor, "; want 0 to 2^29"));
+}
 
 std::optional<RequantizationOp> ReadRequantization(const Op& op, Era era) {
   if (op.type() != kRequantize) return std::nullopt;

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "absl/status/status.h"
 #include "ops/bias_codes.h"
 #include "ops/era.h"
 #include "ops/fixed_point.h"
@@ -47,6 +48,9 @@ struct RequantizationOp {
     return RequantizationFactor(step_of_sums, StepOfCodes(output_scale), multiplier_bits);
   }
 };
+
+// Error (kInvalidArgument): the number is no factor of a requantization, which is 0 to 2^29.
+absl::Status CheckRequantizationFactor(float factor);
 
 // Nothing of an op of another type, and of one whose attributes cannot be read or that lacks an
 // argument.

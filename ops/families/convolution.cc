@@ -274,8 +274,7 @@ std::vector<OpSchema> ConvolutionOps() {
       .Doc(
           "conv2d of codes Input [N,C,H,W] and Filter [O,C/groups,h,w], each INT8, UINT8 or INT16: "
           "each exact sum, with that of Bias [O], INT16 or INT32, as FP32 times Scales [O], then "
-          "the "
-          "epilogue. A channel is one of axis 1.")
+          "the epilogue. A channel is one of axis 1.")
       .Infer(InferStored(InferConv2d, "Output"));
   OpSchemaBuilder& transposed =
       ops.Define("integer_conv2d_transpose(Input, Filter, Scales, Bias?, Operands*?) -> (Output)");
@@ -285,8 +284,7 @@ std::vector<OpSchema> ConvolutionOps() {
       .Doc(
           "conv2d_transpose of codes Input [N,C,H,W] and Filter [C,O/groups,h,w], each INT8 or "
           "UINT8: each exact sum, with that of Bias [O], INT16 or INT32, as FP32 times Scales [O], "
-          "then the "
-          "epilogue. A channel is one of axis 1.")
+          "then the epilogue. A channel is one of axis 1.")
       .Infer(InferStored(InferConv2dTranspose, "Output"));
   return ops.Build();
 }

@@ -47,10 +47,18 @@ absl::Status CheckEpilogue(const InferContext& op) {
   const int64_t operands =
       std::count_if(epilogue.begin(), epilogue.end(),
                     [](const EpilogueStage& stage) { return stage.has_operand(); });
-  if (op.InputCount("Operands") == operands) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("the epilogue has ", operands,
-                                                 " stages with an operand and Operands ",
-                                                 op.InputCount("Operands"), "; want one for each"));
+  if (op.InputCount("Operands") != operands) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the epilogue has ", operands, " stages with an operand and Operands ",
+                     op.InputCount("Operands"), "; want one for each"));
+  }
+  int index = 0;
+  for (const EpilogueStage& stage : epilogue) {
+    if (!stage.has_operand()) continue;
+    const std::optional<DataType> dtype = op.Input("Operands", index++).dtype;
+    if (dtype && !stage.is_of_codes()) RETURN_IF_ERROR(CheckNumbersType(stage, *dtype));
+  }
+  return absl::OkStatus();
 }
 
 // Whether the stage never gives a float or code below 0.

@@ -286,10 +286,9 @@ std::vector<OpSchema> ProductOps() {
   DefineProductOfCodes(ops.Define("integer_mul(X, Y, Scales, Bias?, Operands*?) -> (Out)"))
       .Doc(
           "mul of codes X and Y, each INT8, UINT8 or INT16: each exact sum, with that of Bias, "
-          "INT16 or "
-          "INT32, as "
-          "FP32 times Scales, one or one for each column of Y, then the epilogue. A channel is a "
-          "column.")
+          "INT16 or INT32, as FP32 times Scales, one or one for each column of Y, then the "
+          "epilogue. "
+          "A channel is a column.")
       .Attr("x_num_col_dims", Int(1))
       .Attr("y_num_col_dims", Int(1))
       .Product(WithBias(FlattenedProduct()))
@@ -306,10 +305,8 @@ std::vector<OpSchema> ProductOps() {
   DefineProductOfCodes(ops.Define("integer_matmul(X, Y, Scales, Bias?, Operands*?) -> (Out)"))
       .Doc(
           "matmul_v2 of codes X and Y, each INT8, UINT8 or INT16: each exact sum, with that of "
-          "Bias, "
-          "INT16 or INT32, as FP32 times Scales, one or one for each column of Y, then the "
-          "epilogue. A "
-          "channel is a column.")
+          "Bias, INT16 or INT32, as FP32 times Scales, one or one for each column of Y, then the "
+          "epilogue. A channel is a column.")
       .Attr("trans_x", Bool(false))
       .Attr("trans_y", Bool(false))
       .Product(WithBias(ProductOfMatrices("trans_x", "trans_y")))

@@ -3,9 +3,11 @@
 #include "ops/families/quantized_bias.h"
 
 #include "absl/strings/str_cat.h"
+#include "ops/channel_ranges.h"
 #include "ops/dims.h"
 #include "ops/infer.h"
 #include "ops/op_schema_builder.h"
+#include "proto/base/status_macros.h"
 
 namespace fixpoint {
 namespace {
@@ -26,12 +28,8 @@ absl::Status InferBias(InferContext& op) {
     return absl::InvalidArgumentError(
         absl::StrCat("X is ", DimsText(out.dims), "; want one number for each channel"));
   }
-  const bool has_count = out.has_dims() && ranges.has_dims() && ranges.rank() == 1 &&
-                         out.dims[0] >= 0 && ranges.dims[0] > 0;
-  if (has_count && out.dims[0] % ranges.dims[0] != 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("WeightScale is ", DimsText(ranges.dims), " and X ", DimsText(out.dims),
-                     "; want one range, or one for each channel, or for each of a group"));
+  if (has_ranges && out.has_dims()) {
+    RETURN_IF_ERROR(CheckWeightScale(ranges.dims, out.dims, /*axis=*/0));
   }
   out.dtype = VarType::FP32;
   op.SetOutputLike("Out", out);
@@ -62,8 +60,8 @@ void DefineBiasQuantizers(OpList& ops) {
           "(InputScale / input_largest_code) * (WeightScale / weight_largest_code), of one weight "
           "range or one for each channel of X [C]; a scale that is a step has the largest code 1. "
           "Without WeightScale, the step is that of codes to which Out is added. round(X / step) "
-          "is "
-          "clamped to bit_length bits, 16 or 32 (to 2^30). A sum with Out is that of the integers.")
+          "is clamped to bit_length bits, 16 or 32 (to 2^30). A sum with Out is that of the "
+          "integers.")
       .Attr("bit_length", Int(32))
       .Infer(InferQuantizedBias)
       .Gradient("stright_throuth_estimator_grad(Out@GRAD) -> (X@GRAD)", Eras::kPaddle2)

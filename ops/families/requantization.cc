@@ -3,9 +3,10 @@
 #include "ops/families/requantization.h"
 
 #include "absl/strings/str_cat.h"
-#include "ops/dims.h"
+#include "ops/channel_ranges.h"
 #include "ops/infer.h"
 #include "ops/op_schema_builder.h"
+#include "proto/base/status_macros.h"
 
 namespace fixpoint {
 namespace {
@@ -30,12 +31,8 @@ absl::Status InferRequantize(InferContext& op) {
     return absl::InvalidArgumentError(
         absl::StrCat("channel_axis is ", axis, "; want an axis of X"));
   }
-  const bool has_count = out.has_dims() && ranges.has_dims() && ranges.rank() == 1 &&
-                         out.dims[axis] >= 0 && ranges.dims[0] > 0;
-  if (has_count && out.dims[axis] % ranges.dims[0] != 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "WeightScale is ", DimsText(ranges.dims), " and X ", DimsText(out.dims), " with channels ",
-        "on axis ", axis, "; want one range, or one for each channel, or for each of a group"));
+  if (out.has_dims()) {
+    RETURN_IF_ERROR(CheckWeightScale(ranges.dims, out.dims, static_cast<int>(axis)));
   }
   out.dtype = VarType::FP32;
   op.SetOutputLike("Out", out);

@@ -144,6 +144,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"CoreOfSumsOf11And10Bits", "core_int12_sums", "lenet5",
                          "rules { slot: 'Output' spec { bits: 11 } } "
                          "rules { op_type: 'mul' slot: 'Out' spec { bits: 10 } }"},
+                    Case{"CoreOfBiasesOf16Bits", "core_int12_sums", "lenet5", "", "bias: INT16"},
                     Case{"Dsp", "dsp_int16", "lenet5", ""}, Case{"Cpu", "cpu_int8", "lenet5", ""},
                     Case{"Npu", "npu_int4", "lenet5", ""},
                     // Codes that are joined have one step.
@@ -274,6 +275,23 @@ TEST(FpgaTarget, StoresRangesWhoseStepIsAPowerOfTwo) {
     return IsPowerOfTwo(range / 127) || IsPowerOfTwo(range / 255);
   };
   EXPECT_THAT(ranges, Each(ResultOf(has_such_a_step, true)));
+}
+
+// Nothing of a layer is left in floats between its codes and those of its sums with a bias.
+TEST(CoreTarget, AddsBiasesOf16BitsToRoundedSums) {
+  const auto forms = FormsOn("core_int12_sums", "lenet5", "", "bias: INT16");
+  ASSERT_TRUE(forms.ok()) << forms.status();
+  int added = 0;
+  for (const Op& op : (*forms)->lowered.program.block(0).ops()) {
+    EXPECT_NE(op.type(), "fake_dequantize_bias");
+    EXPECT_NE(op.type(), "elementwise_add");
+    const absl::StatusOr<Epilogue> epilogue = EpilogueOf(op.desc());
+    if (!epilogue.ok()) continue;
+    for (const EpilogueStage& stage : *epilogue) {
+      added += stage.kind == EpilogueStage::Kind::kAddChannel;
+    }
+  }
+  EXPECT_EQ(added, 5);
 }
 
 // Every layer but the last requantizes its sums, and nothing multiplies them by a float.

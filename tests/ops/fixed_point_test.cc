@@ -119,6 +119,23 @@ TEST(RequantizeFloat, GivesTheBitsOfTheIntegers) {
   }
 }
 
+TEST(RequantizeFloat, GivesTheBitsOfTheIntegersAtTheEdges) {
+  for (const double number :
+       {0x1p29, 0x1.fffffep28, 0x1p-32, 0x1p-31, 0x1p-40, std::numeric_limits<double>::infinity(),
+        std::numeric_limits<double>::quiet_NaN()}) {
+    const FixedPointMultiplier by = FixedPointMultiplierOf(number, 32);
+    const auto factor = static_cast<float>(by.number());
+    for (const int64_t n :
+         {0, 1, -1, 3, -3, (1 << 23) - 1, 1 << 23, (1 << 23) + 2, 1 << 30, -(1 << 30)}) {
+      const auto sum = static_cast<float>(n);
+      EXPECT_EQ(RequantizeFloat<1>(sum, factor), static_cast<float>(Requantize(n, by, 1)))
+          << n << " * " << number;
+      EXPECT_EQ(RequantizeFloat<2>(sum, factor), static_cast<float>(Requantize(n, by, 2)))
+          << n << " * " << number;
+    }
+  }
+}
+
 TEST(RequantizeFloat, Saturates) {
   const float beyond = 0x1p25f;
   const FixedPointMultiplier by = FixedPointMultiplierOf(0.75, 32);

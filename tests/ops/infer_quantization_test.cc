@@ -113,6 +113,21 @@ constexpr InferCase kLowered[] = {
         var w i8[12,5]
         integer_matmul(X=q, Y=w, Scales=s) -> (Out=y) {epilogue=["add_channel"], epilogue_a=[0.0], epilogue_b=[0.0]})",
      "error: the epilogue has 1 stages with an operand and Operands 0; want one for each"},
+    {R"(var q u8[-1,12]
+        var w i8[12,5]
+        var b i32[5]
+        integer_mul(X=q, Y=w, Scales=s, Operands=b) -> (Out=y) {epilogue=["add_channel"], epilogue_a=[0.0], epilogue_b=[0.0]})",
+     "Out=FP32[-1, 5]"},
+    {R"(var q u8[-1,12]
+        var w i8[12,5]
+        var b i32[5]
+        integer_mul(X=q, Y=w, Scales=s, Operands=[b, b]) -> (Out=y) {epilogue=["add_channel", "requantize"], epilogue_a=[0.0, 1.0], epilogue_b=[0.0, 0.0]})",
+     "error: the operand of requantize is INT32; want FP32"},
+    {R"(var q u8[-1,12]
+        var w i8[12,5]
+        var b i16[5]
+        integer_mul(X=q, Y=w, Scales=s, Operands=b) -> (Out=y) {epilogue=["add_channel"], epilogue_a=[0.0], epilogue_b=[0.0]})",
+     "error: the operand of add_channel is INT16; want FP32 or INT32"},
     {R"(var q u8[-1,8,16,4]
         var k i8[-1,8,16,4]
         integer_matmul(X=q, Y=k, Scales=s) -> (Out=y) {trans_y=true})",

@@ -14,6 +14,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "ops/bias_codes.h"
+#include "ops/quantizer_table.h"
+#include "ops/quantizers/text_quantizer.h"
 #include "proto/config/quant_plan.pb.h"
 #include "proto/config/range_profile.pb.h"
 #include "proto/file/text_message.h"
@@ -127,9 +129,10 @@ TEST(IntegerBias, StaysFloatWhereTheWeightIsOnTheLeft) {
 }
 
 // Why the bias of a product with a weight of `rows` rows stays float; "" if it does not. With
-// `of_sums`, sums are quantized before it is added.
+// `of_sums`, sums are quantized before it is added. Null: the built-in quantizers.
 std::string WhyFloat(int64_t rows, const std::string& config,
-                     const std::optional<QuantSpec>& of_sums = std::nullopt) {
+                     const std::optional<QuantSpec>& of_sums = std::nullopt,
+                     const QuantizerTable* quantizers = nullptr) {
   Program program = ParsedProgram(
       absl::StrCat("var x f32[-1,", rows, "]\nvar w f32[", rows, ",4] persistable\n", R"(
   var b f32[4] persistable
@@ -151,6 +154,7 @@ std::string WhyFloat(int64_t rows, const std::string& config,
     outputs.set_quantize(true);
     outputs.set_always(true);
   }
+  options.quantizers = quantizers;
   EXPECT_TRUE(ParseTextMessage(config, "config", &options.config).ok());
   const auto made = Transpile(&program, options);
   EXPECT_TRUE(made.ok()) << made.status();
@@ -210,6 +214,36 @@ TEST(IntegerBias, IsAddedToWideCodesOfSumsInStepsOfPowersOfTwo) {
   EXPECT_EQ(why("bits: 13"), absl::StrCat(kPlace, "and not in one step that is a power of two"));
   EXPECT_EQ(why(absl::StrCat("bits: 13 quantizer: 'abs_max' ", kPowers)),
             absl::StrCat(kPlace, "to a range that is found anew at every run"));
+}
+
+TEST(IntegerBias, IsAddedToCodesOfMoreBitsThanTheSpecHas) {
+  auto read = ReadQuantizers(R"(
+quantizer wider of tqt "Thresholds with one bit more."
+forward:
+  ceil(X=log2_threshold) -> (Out=exponent) {straight_through=true}
+  fill_constant() -> (Out=two) {shape=[1L], dtype=5, value=2.0}
+  elementwise_pow(X=two, Y=exponent) -> (Out=power)
+  scale(X=largest) -> (Out=codes) {scale=2.0, bias=2.0}
+  elementwise_div(X=power, Y=codes) -> (Out=step)
+  scale(X=largest) -> (Out=largest_stored) {scale=2.0, bias=1.0}
+  elementwise_mul(X=step, Y=largest_stored) -> (Out=range)
+  fake_quantize_dequantize_at_range(X=x, InScale=range) -> (Out=out) {bit_length="$bits+1"}
+)",
+                             "wider.txt");
+  ASSERT_TRUE(read.ok()) << read.status();
+  QuantizerTable quantizers;
+  ASSERT_TRUE(quantizers.Add(std::move(read->front())).ok());
+  const auto why = [&quantizers](int bits) {
+    QuantSpec of_sums;
+    of_sums.set_quantizer("wider");
+    of_sums.set_form(QuantSpec::FUSED);
+    of_sums.set_bits(bits);
+    return WhyFloat(3, "", of_sums, &quantizers);
+  };
+  EXPECT_THAT(why(7), testing::EndsWith("to codes of 8 bits or fewer"));
+  EXPECT_EQ(why(8), "");
+  EXPECT_EQ(why(12), "");
+  EXPECT_THAT(why(13), testing::EndsWith("up to 8191; want up to 4095"));
 }
 
 // The scale of an affine quantizer is a step, which stands for one code.

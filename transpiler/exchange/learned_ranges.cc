@@ -13,6 +13,7 @@
 #include "ops/code_ops.h"
 #include "ops/era.h"
 #include "ops/never_negative.h"
+#include "ops/requantization.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/program.h"
 #include "runtime/tensor.h"
@@ -95,7 +96,8 @@ class RangeFinder {
 
  private:
   // The value before the ops of a formula: the one of their inputs that is no parameter or, of a
-  // weight, the one of its dimensions that the program declares as a parameter.
+  // weight, the one of its dimensions that the program declares as a parameter. Sums that a
+  // multiplier and a shift requantize are those that the program has.
   const Value* BeforeFormula(const Value& quantized) {
     std::vector<const Value*> open = {&quantized};
     absl::flat_hash_set<const Value*> seen = {&quantized};
@@ -105,7 +107,12 @@ class RangeFinder {
       open.pop_back();
       const bool is_weight = weights_.IsWeight(value);
       const bool is_written = value.origin() == Value::Origin::kWrite;
-      if (!is_weight && is_written && IsOfFormula(*value.op())) {
+      const auto requantization = is_written ? ReadRequantization(*value.op(), era_) : std::nullopt;
+      if (requantization && requantization->input->value() != nullptr) {
+        if (seen.insert(requantization->input->value()).second) {
+          open.push_back(requantization->input->value());
+        }
+      } else if (!is_weight && is_written && IsOfFormula(*value.op())) {
         for (const Argument* input : value.op()->inputs()) {
           if (input->value() != nullptr && seen.insert(input->value()).second) {
             open.push_back(input->value());

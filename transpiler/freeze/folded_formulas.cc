@@ -1,6 +1,7 @@
 #include "transpiler/freeze/folded_formulas.h"
 
 #include "ops/op_schema.h"
+#include "ops/requantization.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/program.h"
 #include "transpiler/pipeline/marks.h"
@@ -9,7 +10,8 @@
 namespace fixpoint {
 
 bool IsOfFormula(const Op& op) {
-  return op.FindAttr(kInsertedByAttr) != nullptr && QuantOpOf(op) == QuantOp::kNone;
+  return op.FindAttr(kInsertedByAttr) != nullptr && QuantOpOf(op) == QuantOp::kNone &&
+         op.type() != kRequantize;
 }
 
 absl::Status FoldFormulaOps(absl::string_view pass, Program* program, EditedParameters* parameters,

@@ -35,8 +35,7 @@ std::string WhyNoCodes(const Program& program) {
            "(transpile --mode=freeze), and lower the result";
   }
   return "no dequantize_linear reads codes, so there is nothing to lower; want a program "
-         "that "
-         "was frozen in the portable form (transpile --mode=freeze)";
+         "that was frozen in the portable form (transpile --mode=freeze)";
 }
 
 }  // namespace

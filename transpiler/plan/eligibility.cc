@@ -22,6 +22,18 @@ bool IsQuantized(const Value& value) {
 
 }  // namespace
 
+std::optional<std::string> FindUnmetCondition(const Op& op, const Target::QuantizedOp& entry,
+                                              Era era) {
+  for (const Target::Condition& condition : entry.when()) {
+    const OpDesc::Attr* attr = AttrOrDefault(op.desc(), condition.attr(), era);
+    const bool is_met =
+        attr != nullptr && (condition.has_equals() ? StringValue(*attr) == condition.equals()
+                                                   : BoolValue(*attr) == condition.is());
+    if (!is_met) return condition.attr();
+  }
+  return std::nullopt;
+}
+
 Eligibility::Eligibility(const Program& program, const QuantConfig& config, const Target& target)
     : config_(config), target_(target), era_(EraOf(program)) {
   for (const Target::QuantizedOp& op : target.ops()) {
@@ -94,15 +106,9 @@ bool Eligibility::IsAskedFor(const Op& op, const Rules::OpMatches& matches) cons
 std::optional<Reason> Eligibility::WhyNotEntry(const Op& op, const Target::QuantizedOp& entry,
                                                const Rules::OpMatches& matches,
                                                std::string& detail) {
-  for (const Target::Condition& condition : entry.when()) {
-    const OpDesc::Attr* attr = AttrOrDefault(op.desc(), condition.attr(), era_);
-    const bool met =
-        attr != nullptr && (condition.has_equals() ? StringValue(*attr) == condition.equals()
-                                                   : BoolValue(*attr) == condition.is());
-    if (!met) {
-      detail = condition.attr();
-      return Reason::kConditionNotMet;
-    }
+  if (std::optional<std::string> unmet = FindUnmetCondition(op, entry, era_)) {
+    detail = *std::move(unmet);
+    return Reason::kConditionNotMet;
   }
   int weights = 0;
   std::string quantized;  // an input that is quantized

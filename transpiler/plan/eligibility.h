@@ -18,6 +18,10 @@
 
 namespace fixpoint {
 
+// The attribute by which an op fails to meet the conditions of an entry; nothing if it meets them.
+std::optional<std::string> FindUnmetCondition(const Op& op, const Target::QuantizedOp& entry,
+                                              Era era);
+
 class Eligibility {
  public:
   // REQUIRES: all outlive this object.

@@ -167,11 +167,11 @@ std::optional<std::string> IntegerBias::WhyNotCodes(const Argument& bias, const 
                                                     const Site& of_sums) const {
   const std::string place =
       absl::StrCat(Said(sums), ", which is quantized before the bias is added");
-  const QuantSpec& spec = of_sums.spec;
-  const Quantizer* const quantizer = quantizers_.Find(spec.quantizer());
+  const Quantizer* const quantizer = quantizers_.Find(of_sums.spec.quantizer());
   if (quantizer == nullptr || quantizer->is_dynamic()) {
     return absl::StrCat(place, ", to a range that is found anew at every run");
   }
+  const QuantSpec spec = StoredSpec(*quantizer, of_sums.spec);
   // FP32 then holds the sum of codes in their step, so that floats simulate integers.
   if (spec.scheme() != QuantSpec::SYMMETRIC || spec.granularity() != QuantSpec::PER_TENSOR ||
       !HasPowerOfTwoSteps(*quantizer, spec)) {

@@ -48,13 +48,16 @@ bool Writes(const std::vector<OpDesc>& ops, const std::string& name) {
 
 }  // namespace
 
+bool HoldsRange(const Quantizer& quantizer, const QuantizerRecipe& recipe) {
+  return quantizer.scheme() == QuantSpec::SYMMETRIC &&
+         std::any_of(recipe.state.begin(), recipe.state.end(),
+                     [](const QuantizerState& state) { return state.is_scale; });
+}
+
 FirstValues FirstValuesOfRange(const Site& site, const Quantizer& quantizer,
                                const QuantizerRecipe& recipe, Era era) {
   const auto& states = recipe.state;
-  const bool holds_range =
-      quantizer.scheme() == QuantSpec::SYMMETRIC &&
-      std::any_of(states.begin(), states.end(), [](const auto& state) { return state.is_scale; });
-  if (site.spec.granularity() == QuantSpec::PER_CHANNEL || holds_range) return {};
+  if (site.spec.granularity() == QuantSpec::PER_CHANNEL || HoldsRange(quantizer, recipe)) return {};
   FirstValues values;
   values.site = &site;
   // The two elements are neither a batch of samples nor of the value's shape.

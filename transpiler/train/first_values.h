@@ -14,6 +14,9 @@
 
 namespace fixpoint {
 
+// Whether a state of a quantizer holds the range itself.
+bool HoldsRange(const Quantizer& quantizer, const QuantizerRecipe& recipe);
+
 // The quantizer's InitialOps for the site, and the states that they write: computed from a tensor
 // of two elements, the smallest and the largest value, they give what the value gives. Nothing
 // where the ops read more of the value than its smallest and its largest element (reduce_min and

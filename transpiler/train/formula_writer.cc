@@ -65,11 +65,8 @@ absl::Status FormulaWriter::WriteInitialValues(SiteWriting& writing) {
   std::vector<OpDesc> ops = writing.quantizer->InitialOps(UseOf(site, era));
   // A range that is known is the value of the state that holds it; other states are told by the
   // first tensor.
-  const auto& states = writing.recipe->state;
-  const bool holds_range =
-      writing.quantizer->scheme() == QuantSpec::SYMMETRIC &&
-      std::any_of(states.begin(), states.end(), [](const auto& state) { return state.is_scale; });
-  if (ops.empty() || (site.range.has_value() && holds_range) || context_.plan.is_inference) {
+  const bool is_known = site.range.has_value() && HoldsRange(*writing.quantizer, *writing.recipe);
+  if (ops.empty() || is_known || context_.plan.is_inference) {
     return absl::OkStatus();
   }
   absl::flat_hash_map<std::string, std::string> names;

@@ -110,8 +110,9 @@ std::string OwnOpsNote(const Program& program, const QuantPlan& plan, const Targ
     if (op.type() == kRequantize) what.insert("requantization by a multiplier and a shift");
   }
   for (const QuantPlan::Site& site : plan.sites()) {
-    if (site.role() == SlotRole::BIAS)
+    if (site.role() == SlotRole::BIAS) {
       what.insert(absl::StrCat("the bias in int", site.spec().bits()));
+    }
     const Quantizer* quantizer = quantizers.Find(site.spec().quantizer());
     if (quantizer == nullptr || site.observe()) continue;
     const QuantizerRecipe* recipe = FindRecipe(*quantizer, site.spec(), EraOf(target));

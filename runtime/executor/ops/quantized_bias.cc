@@ -8,9 +8,9 @@
 #include <optional>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "ops/bias_codes.h"
+#include "ops/channel_ranges.h"
 #include "ops/code_ops.h"
 #include "proto/base/status_macros.h"
 #include "runtime/executor/op_plans.h"
@@ -34,13 +34,7 @@ absl::StatusOr<BiasCodes> ReadSteps(OpPlanner& op, const BiasCodeOp& read) {
   ASSIGN_OR_RETURN(bias.input_range, op.ReadFloats(of_input));
   if (read.weight_ranges != nullptr) {
     const absl::string_view of_weight = OpPlanner::SlotOf(*read.weight_ranges);
-    const int64_t ranges = op.InputType(of_weight).size();
-    if (ranges < 1 || channels % ranges != 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(of_weight, " is ", DimsText(op.InputDims(of_weight)), " and ", input, " ",
-                       DimsText(op.InputDims(input)),
-                       "; want one range, or one for each channel, or for each of a group"));
-    }
+    RETURN_IF_ERROR(CheckWeightScale(op.InputDims(of_weight), op.InputDims(input), /*axis=*/0));
     ASSIGN_OR_RETURN(bias.weight_ranges, op.ReadFloats(of_weight));
   }
   bias.input_largest_code = read.input_largest_code;

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "ops/channel_ranges.h"
 #include "proto/base/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/kernels/requantized_sums.h"
@@ -34,13 +35,11 @@ absl::Status PlanRequantize(OpPlanner& op) {
   const bool are_images = type.dims.size() == 4 && read.channel_axis == 1;
   const Layout layout = are_images ? op.InputLayout("X") : Layout::kRowMajor;
   const int64_t count = type.dims[read.channel_axis];
-  const int64_t ranges = op.InputType("WeightScale").size();
-  if (count == 0 || ranges == 0 || count % ranges != 0) {
+  if (count == 0) {
     return absl::InvalidArgumentError(
-        absl::StrCat("WeightScale is ", DimsText(op.InputDims("WeightScale")), " and X ",
-                     DimsText(type.dims), " with channels on axis ", read.channel_axis,
-                     "; want one range, or one for each channel, or for each of a group"));
+        absl::StrCat("X is ", DimsText(type.dims), "; want channels on axis ", read.channel_axis));
   }
+  RETURN_IF_ERROR(CheckWeightScale(op.InputDims("WeightScale"), type.dims, read.channel_axis));
   const kernels::Channels channels = ChannelsOf(type, read.channel_axis, layout);
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", layout));
   ASSIGN_OR_RETURN(const Buffer input_range, op.ReadFloats("InputScale"));

@@ -8,17 +8,14 @@
 #include "ops/bias_codes.h"
 #include "ops/code_dtype.h"
 #include "ops/epilogue_attributes.h"
+#include "ops/requantization.h"
 #include "proto/base/status_macros.h"
 
 namespace fixpoint::executor {
 namespace {
 
-// The numbers of a stage. Those of channels may be integers: codes of a bias, in the step of what
-// they are added to.
-absl::StatusOr<Buffer> ReadNumbers(OpPlanner& op, int index, Layout layout) {
-  if (op.InputType("Operands", index).dtype != VarType::INT32 || layout != Layout::kRowMajor) {
-    return op.ReadFloats("Operands", layout, index);
-  }
+// Codes of a bias, as the numbers of a stage.
+absl::StatusOr<Buffer> ReadBiasCodes(OpPlanner& op, int index) {
   ASSIGN_OR_RETURN(const Buffer integers,
                    op.Read("Operands", VarType::INT32, Layout::kRowMajor, index));
   const Buffer numbers = op.Scratch("operand", VarType::FP32, integers.size);
@@ -34,6 +31,34 @@ absl::StatusOr<Buffer> ReadNumbers(OpPlanner& op, int index, Layout layout) {
               0,
               "codes of a bias"});
   return numbers;
+}
+
+// The factors of a stage, once they have been checked.
+absl::StatusOr<Buffer> ReadFactors(OpPlanner& op, int index) {
+  ASSIGN_OR_RETURN(const Buffer given, op.ReadFloats("Operands", Layout::kRowMajor, index));
+  const Buffer factors = op.Scratch("factors", VarType::FP32, given.size);
+  op.AddStep({{given},
+              {factors},
+              [=](const StepContext& run) {
+                const absl::Span<float> all = run.Floats(given);
+                for (const float factor : all) RETURN_IF_ERROR(CheckRequantizationFactor(factor));
+                std::copy(all.begin(), all.end(), run.Floats(factors).begin());
+                return absl::OkStatus();
+              },
+              "",
+              0,
+              "factors"});
+  return factors;
+}
+
+// The numbers of a stage, in the layout of its results or, of channels, in their order.
+absl::StatusOr<Buffer> ReadNumbers(OpPlanner& op, const EpilogueStage& stage, int index,
+                                   Layout layout) {
+  const VarType::Type dtype = op.InputType("Operands", index).dtype;
+  RETURN_IF_ERROR(CheckNumbersType(stage, dtype));
+  if (dtype == VarType::INT32) return ReadBiasCodes(op, index);
+  if (stage.kind == EpilogueStage::Kind::kRequantize) return ReadFactors(op, index);
+  return op.ReadFloats("Operands", stage.is_of_channels() ? Layout::kRowMajor : layout, index);
 }
 
 absl::StatusOr<StageOperands> ReadOperands(OpPlanner& op, const StoredOutput& stored) {
@@ -58,8 +83,7 @@ absl::StatusOr<StageOperands> ReadOperands(OpPlanner& op, const StoredOutput& st
       ASSIGN_OR_RETURN(operands.codes, op.Read("Operands", CodeDtype(stage.is_of_unsigned_codes()),
                                                stored.layout, index));
     } else {
-      const Layout layout = stage.is_of_channels() ? Layout::kRowMajor : stored.layout;
-      ASSIGN_OR_RETURN(operands.numbers.back(), ReadNumbers(op, index, layout));
+      ASSIGN_OR_RETURN(operands.numbers.back(), ReadNumbers(op, stage, index, stored.layout));
     }
     ++index;
   }

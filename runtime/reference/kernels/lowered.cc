@@ -16,6 +16,7 @@
 #include "ops/epilogue_attributes.h"
 #include "ops/fixed_point.h"
 #include "ops/quant_math.h"
+#include "ops/requantization.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/type_names.h"
 #include "runtime/reference/kernels.h"
@@ -28,8 +29,10 @@ using Kind = EpilogueStage::Kind;
 
 // By integers alone.
 float Requantized(float sum, float factor, int roundings) {
-  const auto n = std::isnan(sum) ? -kLargestRequantizedSum : static_cast<int64_t>(sum);
-  return static_cast<float>(Requantize(n, FixedPointMultiplierOf(factor, 32), roundings));
+  constexpr auto kMost = static_cast<float>(kLargestRequantizedSum);
+  const float n = sum > -kMost ? std::min(sum, kMost) : -kMost;
+  return static_cast<float>(
+      Requantize(static_cast<int64_t>(n), FixedPointMultiplierOf(factor, 32), roundings));
 }
 
 float Operated(const EpilogueStage& stage, float x, float operand) {
@@ -195,6 +198,23 @@ absl::Status CheckBias(const OpRun& op) {
   return absl::OkStatus();
 }
 
+namespace {
+
+absl::Status CheckOperand(const EpilogueStage& stage, const Array& operand) {
+  if (stage.is_of_codes()) return absl::OkStatus();
+  RETURN_IF_ERROR(CheckNumbersType(stage, operand.dtype));
+  for (const double x : operand.values) {
+    if (operand.dtype == VarType::INT32) {
+      RETURN_IF_ERROR(CheckBiasCode(static_cast<int32_t>(x), "a bias is"));
+    } else if (stage.kind == Kind::kRequantize) {
+      RETURN_IF_ERROR(CheckRequantizationFactor(static_cast<float>(x)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 absl::StatusOr<Array> StoreNumbers(const OpRun& op, Array numbers, int channel_axis) {
   ASSIGN_OR_RETURN(const VarType::Type dtype, op.DataType("out_dtype"));
   ASSIGN_OR_RETURN(const Epilogue epilogue, EpilogueOf(op.attributes().op()));
@@ -209,6 +229,7 @@ absl::StatusOr<Array> StoreNumbers(const OpRun& op, Array numbers, int channel_a
       return absl::InvalidArgumentError(
           absl::StrCat("Operands[", used, "] is absent or not of ", wanted, " elements; want it"));
     }
+    RETURN_IF_ERROR(CheckOperand(stage, *inputs[used]));
     operands.back() = inputs[used++];
   }
 

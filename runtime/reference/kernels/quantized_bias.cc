@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/bias_codes.h"
+#include "ops/channel_ranges.h"
 #include "proto/base/status_macros.h"
 #include "runtime/reference/kernels.h"
 
@@ -21,11 +22,7 @@ absl::StatusOr<Array> OfEach(const OpRun& op, F f) {
   const std::vector<double> ranges = of_weight != nullptr ? of_weight->values : std::vector{1.0};
   Array out = op.Input("X");
   const auto count = static_cast<int64_t>(ranges.size());
-  if (count == 0 || out.size() % count != 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("WeightScale is ", DimsText(of_weight->dims), " and X ", DimsText(out.dims),
-                     "; want one range, or one for each channel, or for each of a group"));
-  }
+  if (of_weight != nullptr) RETURN_IF_ERROR(CheckWeightScale(of_weight->dims, out.dims, 0));
   const auto input_code = static_cast<int32_t>(op.Int("input_largest_code"));
   const auto weight_code = static_cast<int32_t>(op.Int("weight_largest_code"));
   out.dtype = VarType::FP32;

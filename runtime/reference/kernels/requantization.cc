@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "ops/channel_ranges.h"
 #include "proto/base/status_macros.h"
 #include "runtime/reference/kernels.h"
 #include "runtime/reference/walk.h"
@@ -25,14 +25,7 @@ absl::Status RequantizeSums(OpRun& op) {
   const RequantizationOp& read = *requantization;
   const Array& ranges = op.Input("WeightScale");
   Array out = op.Input("X");
-  const int rank = static_cast<int>(out.dims.size());
-  const int64_t channels = read.channel_axis < rank ? out.dims[read.channel_axis] : 0;
-  if (ranges.size() == 0 || channels % ranges.size() != 0 || read.channel_axis >= rank) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("WeightScale is ", DimsText(ranges.dims), " and X ", DimsText(out.dims),
-                     " with channels ", "on axis ", read.channel_axis,
-                     "; want one range, or one for each channel, or for each of a group"));
-  }
+  RETURN_IF_ERROR(CheckWeightScale(ranges.dims, out.dims, read.channel_axis));
   const auto input_range = static_cast<float>(op.Input("InputScale")[0]);
   const auto output_range = static_cast<float>(op.Input("OutputScale")[0]);
   const float step = read.StepOfCodes(output_range);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_replace.h"
 #include "ops/quantizer_table.h"
@@ -96,6 +97,48 @@ TEST(LearnedRanges, OneThatARunComputesIsNone) {
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(status.message()),
               testing::HasSubstr("the scale \"h.range\" is computed when the program runs"));
+}
+
+// Sums are of the layer, whatever a multiplier and a shift make of them before they are quantized.
+constexpr char kRequantized[] = R"(block 0 {
+  var x f32[-1,2]
+  var x@scale f32[1] persistable
+  var x.again f32[-1,2]
+  var w f32[2,3] persistable is_parameter
+  var w@scale f32[1] persistable
+  var w.again f32[2,3]
+  var h f32[-1,3]
+  var h@scale f32[1] persistable
+  var h.observed f32[-1,3]
+  var h.requantized f32[-1,3]
+  var h.again f32[-1,3]
+  var y f32[-1,3]
+  fake_quantize_dequantize_moving_average_abs_max(X=x, InScale=x@scale) -> (Out=x.again, OutScale=x@scale) {bit_length=8, is_test=true, fixpoint.inserted_by="insert_quantizers"}
+  fake_quantize_dequantize_abs_max(X=w) -> (Out=w.again, OutScale=w@scale) {bit_length=8, fixpoint.inserted_by="insert_quantizers"}
+  mul(X=x.again, Y=w.again) -> (Out=h)
+  moving_average_abs_max_scale(X=h, InScale=h@scale) -> (Out=h.observed, OutScale=h@scale) {is_test=true, fixpoint.inserted_by="insert_quantizers"}
+  fake_requantize(X=h, InputScale=x@scale, WeightScale=w@scale, OutputScale=h@scale) -> (Out=h.requantized) {input_largest_code=127, weight_largest_code=127, output_largest_code=127, channel_axis=1, fixpoint.inserted_by="insert_quantizers"}
+  fake_quantize_dequantize_moving_average_abs_max(X=h.requantized, InScale=h@scale) -> (Out=h.again, OutScale=h@scale) {bit_length=8, is_test=true, fixpoint.inserted_by="insert_quantizers"}
+  relu(X=h.again) -> (Out=y)
+}
+)";
+
+TEST(LearnedRanges, NameTheSumsThatAreRequantized) {
+  const Program program = ParsedProgram(kRequantized);
+  const auto scope = ParseParameters(
+      "w f32[2,3] 1 -4 2 0 1 1\nx@scale f32[1] 2\nw@scale f32[1] 4\nh@scale f32[1] 3\n",
+      "parameters");
+  ASSERT_TRUE(scope.ok()) << scope.status();
+  const auto ranges = FindLearnedRanges(program, *scope, QuantizerTable());
+  ASSERT_TRUE(ranges.ok()) << ranges.status();
+  std::vector<std::string> variables;
+  for (const LearnedRange& range : *ranges) {
+    variables.push_back(range.variable());
+    EXPECT_FALSE(range.is_observed) << range.variable();
+  }
+  EXPECT_THAT(variables, ElementsAre("x", "w", "h"));
+  EXPECT_THAT(ranges->back().scales, ElementsAre(3));
+  EXPECT_FALSE(ranges->back().is_weight);
 }
 
 }  // namespace

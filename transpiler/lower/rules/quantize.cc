@@ -19,7 +19,7 @@
 //     {epilogue=["multiply", "round", "add"], out_dtype=20, out_zero_point=64, ...}
 //
 // A multiplier and a shift before it, fake_requantize, are a stage too, of products on integers
-// whose scales are the steps that it divides by:
+// whose scales are the steps that it divides by, if the codes are those that it gives:
 //
 //   integer_conv2d(Filter=w.int8, Input=q, Scales=s, Bias=b) -> (Output=y) {epilogue=["relu"]}
 //   fake_requantize(X=y, InputScale=..., WeightScale=..., OutputScale=t) -> (Out=z)
@@ -221,15 +221,18 @@ std::vector<const Argument*> ReadersOf(const Value& value) {
   return {value.readers().begin(), value.readers().end()};
 }
 
-// The op that requantizes what a quantize op alone reads, if the products before it can do it; null
-// if there is none.
-absl::StatusOr<const Op*> FindRequantize(const Argument& input, Lowering& lowering) {
+// The op that requantizes what a quantize op alone reads to the codes of this, if the products
+// before it can do it; null if there is none.
+absl::StatusOr<const Op*> FindRequantize(const Argument& input, const Quantization& quantization,
+                                         Lowering& lowering) {
   const Value* const value = input.value();
   const Op* const op = value != nullptr ? value->op() : nullptr;
   if (op == nullptr || op->type() != kRequantize || !lowering.IsInForm(*op) ||
       DeclaredFacts(lowering.era()).OnlyReader(*value) != &input.op()) {
     return nullptr;
   }
+  ASSIGN_OR_RETURN(const bool gives_codes, GivesRequantizedCodes(quantization, *op, lowering));
+  if (!gives_codes) return nullptr;
   ASSIGN_OR_RETURN(const bool is_open, IsOpen(*op->Input("X"), op, lowering));
   return is_open ? op : nullptr;
 }
@@ -265,7 +268,7 @@ class QuantizeRule final : public LoweringRule {
       lowering.Replace(op, EdgeTo(codes.name(), *x, *quantization));
       return IntegerReason::kAtEdge;
     }
-    ASSIGN_OR_RETURN(const Op* const requantize, FindRequantize(*x, lowering));
+    ASSIGN_OR_RETURN(const Op* const requantize, FindRequantize(*x, *quantization, lowering));
     if (requantize != nullptr) {
       RETURN_IF_ERROR(
           StoreAsCodes(*requantize->Input("X"), *quantization, requantize, codes.name(), lowering));
@@ -312,8 +315,10 @@ class QuantizeRule final : public LoweringRule {
                      FindQuantization(*reader, lowering, &reason));
     if (!quantization) return reason;
     if (IsWideCodeDtype(quantization->type.dtype)) return IntegerReason::kNotAfterProduct;
+    ASSIGN_OR_RETURN(const bool gives_codes, GivesRequantizedCodes(*quantization, op, lowering));
+    if (!gives_codes) return IntegerReason::kAttributes;
     ASSIGN_OR_RETURN(const Op* const requantize,
-                     FindRequantize(*lowering.CodeOpOf(*reader)->input, lowering));
+                     FindRequantize(*lowering.CodeOpOf(*reader)->input, *quantization, lowering));
     return requantize != nullptr ? IntegerReason::kInEpilogue : IntegerReason::kNotAfterProduct;
   }
 };

@@ -7,6 +7,7 @@
 #include "ops/codes/declared_dims.h"
 #include "ops/epilogue_attributes.h"
 #include "ops/op_traits.h"
+#include "ops/quant_math.h"
 #include "ops/requantization.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/op.h"
@@ -23,6 +24,21 @@ bool AddsUpOnly(const Op& product) {
 }
 
 }  // namespace
+
+absl::StatusOr<bool> GivesRequantizedCodes(const Quantization& quantization, const Op& requantize,
+                                           Lowering& lowering) {
+  const std::optional<RequantizationOp> read = ReadRequantization(requantize, lowering.era());
+  if (!read) return false;
+  ASSIGN_OR_RETURN(const auto range, lowering.FindNumbers(read->output_range));
+  if (range.size() != 1) return false;
+  const float step = read->StepOfCodes(range[0]);
+  const CodeType& type = quantization.type;
+  for (int32_t code = quantization.smallest_code; code <= type.largest_code; ++code) {
+    const auto above_zero = static_cast<float>(code - type.zero_point);
+    if (RoundHalfToEven(above_zero * step * quantization.multiplier) != above_zero) return false;
+  }
+  return true;
+}
 
 absl::StatusOr<std::vector<float>> FindRequantizationFactors(const Op& product,
                                                              const Op& requantize,

@@ -10,8 +10,14 @@
 
 namespace fixpoint {
 
+// Whether a quantizer gives just the codes that an op, fake_requantize, before it has found: not
+// where its scale is another, or so small that floats do not hold the numbers or the multiplier.
+// Error: that of Lowering::FindParameter. REQUIRES: codes of 8 bits.
+absl::StatusOr<bool> GivesRequantizedCodes(const Quantization& quantization, const Op& requantize,
+                                           Lowering& lowering);
+
 // The factor of each channel (RequantizationFactor, ops/fixed_point.h) by which a product on
-// integers does what an op, fake_requantize, does with its sums; none where the product does
+// integers does what such an op does with its sums; none where the product does
 // more than add up and cut off what is negative, its channels are not those of the op, or its
 // scales are not the steps that the op divides by. Errors: those of Lowering::FindParameter.
 absl::StatusOr<std::vector<float>> FindRequantizationFactors(const Op& product,

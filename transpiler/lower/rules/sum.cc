@@ -24,12 +24,16 @@
 //   integer_add(X=y, Y=r) -> (Out=z) {range=2.0, largest_code=255}
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "ops/codes/added_codes.h"
 #include "ops/codes/declared_dims.h"
 #include "ops/codes/folded_ops.h"
@@ -102,14 +106,24 @@ class SumRule final : public LoweringRule {
     return IntegerReason::kAtEdge;
   }
 
+  // The parameter with the codes of a bias as operands of an epilogue, which are no INT16.
+  static absl::StatusOr<std::string> InInt32(const Argument& codes, Lowering& lowering) {
+    ASSIGN_OR_RETURN(const Tensor* const held, lowering.FindParameter(codes));
+    if (held->dtype() == VarType::INT32) return std::string(codes.name());
+    const absl::Span<const int16_t> narrow = held->data<int16_t>();
+    const std::vector<int32_t> wide(narrow.begin(), narrow.end());
+    return lowering.AddParameter(
+        absl::StrCat(codes.name(), ".int32"),
+        Tensor::FromValues<int32_t>(held->dims(), absl::MakeConstSpan(wide)));
+  }
+
   // Adds a bias of codes to sums that are rounded before. Returns whether the addend is such a
   // bias.
   static absl::StatusOr<bool> AddToRounded(const Op& op, const RoundedSums& sums, const Argument& x,
                                            const Argument& addend, Lowering& lowering) {
     ASSIGN_OR_RETURN(const std::optional<ParameterBiasCodes> bias,
                      FindParameterBiasCodes(addend, lowering));
-    // Operands of an epilogue are no INT16.
-    if (!bias || bias->codes->variable()->tensor()->data_type() != VarType::INT32) return false;
+    if (!bias) return false;
     const SumTrait& trait = *TraitsOf(op).sum;
     const Dims dims = DeclaredDims(x);
     const int channel_axis = TraitsOf(*sums.product).ChannelAxis(static_cast<int>(dims.size()));
@@ -120,7 +134,8 @@ class SumRule final : public LoweringRule {
     }
     FoldedOp fold{&op, *stages, FoldedOp::Operand::kChannels, &addend};
     fold.output = op.Output(trait.output);
-    lowering.TakeUp(*sums.product, fold, {std::string(bias->codes->name())});
+    ASSIGN_OR_RETURN(const std::string codes, InInt32(*bias->codes, lowering));
+    lowering.TakeUp(*sums.product, fold, {codes});
     lowering.rewriter().Remove(*sums.dequantize);
     lowering.rewriter().Remove(*sums.quantize);
     return true;

@@ -130,9 +130,14 @@ absl::Status InferLookupDequantize(InferContext& op) {
   const TensorInfo w = op.Input("W");
   const TensorInfo ids = op.Input("Ids");
   op.SetOutput("Out", VarType::FP32, std::nullopt);
+  const absl::StatusOr<RowFormat> format = RowFormatOf(op.String(kRowFormatAttr));
+  if (!format.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(kRowFormatAttr, ": ", format.status().message()));
+  }
   if (w.rank() != 2 || !ids.has_dims() || ids.dims.empty()) return absl::OkStatus();
   Dims out(ids.dims.begin(), ids.dims.end() - 1);
-  if (op.String(kRowFormatAttr) != kPaddleRows) {
+  if (*format != RowFormat::kPaddleDequant) {
     out.push_back(kUnknownDim);  // the bytes of a row do not say how many codes they hold
     op.SetOutput("Out", VarType::FP32, out);
     return absl::OkStatus();

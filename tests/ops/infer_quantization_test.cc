@@ -20,6 +20,18 @@ constexpr InferCase kFakeQuantize[] = {
     {R"(var w f32[16,8,3,3]
         fake_channel_wise_quantize_abs_max(X=w) -> (Out=q, OutScale=s) {quant_axis=2})",
      "error: quant_axis is 2 and X is [16, 8, 3, 3]; want 0 or 1, an axis of X"},
+    {R"(var w f32[10,18]
+        var i i64[-1,1]
+        lookup_table_dequant(W=w, Ids=i) -> (Out=y))",
+     "Out=FP32[-1, 64]"},
+    {R"(var w u8[10,36]
+        var i i64[-1,1]
+        lookup_table_dequant(W=w, Ids=i) -> (Out=y) {row_format="fused4_fp16"})",
+     "Out=FP32[-1, -1]"},
+    {R"(var w u8[10,36]
+        var i i64[-1,1]
+        lookup_table_dequant(W=w, Ids=i) -> (Out=y) {row_format="fused4_fp32"})",
+     "error: row_format: there is no format of rows \"fused4_fp32\"; did you mean fused4_fp16?"},
     {R"(var x f32[-1,8]
         fake_quantize_dequantize_at_range(X=x, InScale=s) -> (Out=q))",
      "Out=FP32[-1, 8]"},

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -10,9 +12,12 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
 #include "ops/code_ops.h"
+#include "ops/dims.h"
+#include "ops/infer.h"
 #include "ops/op_schema.h"
 #include "ops/op_traits.h"
 #include "ops/requantization.h"
+#include "ops/window.h"
 #include "proto/program/op.h"
 
 namespace fixpoint {
@@ -57,6 +62,41 @@ const VarType::TensorDesc* TensorOf(const Argument& argument) {
   return argument.variable() != nullptr ? argument.variable()->tensor() : nullptr;
 }
 
+// Whether an op may give each element of an input once, in another order. A reshape takes from the
+// batch what its other dimensions lack, so that declared shapes do not tell where sizes are not
+// known: elements are counted as if these were 1.
+bool MayReorder(const Op& op, const Argument& from, const Argument& to, Era era) {
+  VarDesc known = *from.variable()->desc();
+  if (known.type().type() != VarType::LOD_TENSOR) return true;
+  uint64_t read = 1;
+  for (int64_t& dim :
+       *known.mutable_type()->mutable_lod_tensor()->mutable_tensor()->mutable_dims()) {
+    dim = std::max<int64_t>(dim, 1);
+    read *= static_cast<uint64_t>(dim);
+  }
+  std::vector<const VarDesc*> inputs;
+  for (const Argument* input : op.inputs()) {
+    const VarDesc* const declared =
+        input->variable() != nullptr ? input->variable()->desc() : nullptr;
+    inputs.push_back(input == &from ? &known : declared);
+  }
+  InferContext context(op.desc(), *FindOpSchema(op.type()), era, inputs);
+  if (!Infer(context).ok()) return true;
+  const auto outputs = op.outputs();
+  const auto at = std::find(outputs.begin(), outputs.end(), &to) - outputs.begin();
+  const std::optional<Dims>& dims = context.outputs()[at].dims;
+  if (!dims || std::any_of(dims->begin(), dims->end(), [](int64_t dim) { return dim < 0; })) {
+    return true;
+  }
+  return std::accumulate(dims->begin(), dims->end(), uint64_t{1}, std::multiplies<>()) == read;
+}
+
+// Whether maxima over windows of images are taken along other axes than this one.
+bool IsChannelAxisOfImages(const Op& op, int axis, int rank, Era era) {
+  const OpDesc::Attr* const format = AttrOrDefault(op.desc(), "data_format", era);
+  return axis == (format != nullptr && IsChannelsLast(format->s()) ? rank - 1 : 1);
+}
+
 }  // namespace
 
 bool MovesValues(const Op& op, Era era) {
@@ -83,12 +123,17 @@ const Argument* FindMovedTo(const Op& op, Era era) {
 bool KeepsChannels(const Op& op, int axis, Era era) {
   const Argument* const to = FindMovedTo(op, era);
   const auto from = op.Inputs(TraitsOf(op).moved);
-  if (to == nullptr || from.size() != 1 || ReordersValues(op, era)) return false;
+  if (to == nullptr || from.size() != 1) return false;
   const VarType::TensorDesc* const before = TensorOf(*from.front());
   const VarType::TensorDesc* const after = TensorOf(*to);
-  return before != nullptr && after != nullptr && before->dims_size() == after->dims_size() &&
-         axis < before->dims_size() && before->dims(axis) == after->dims(axis) &&
-         before->dims(axis) >= 0;
+  const bool has_channels = before != nullptr && after != nullptr &&
+                            before->dims_size() == after->dims_size() &&
+                            axis < before->dims_size() && before->dims(axis) == after->dims(axis) &&
+                            before->dims(axis) >= 0;
+  if (!has_channels) return false;
+  const bool are_maxima = !FindOpSchema(op.type())->keeps_range();
+  return are_maxima ? IsChannelAxisOfImages(op, axis, before->dims_size(), era)
+                    : !MayReorder(op, *from.front(), *to, era);
 }
 
 bool BecomesCodes(const Value& value, Era era, const IsReader& also) {

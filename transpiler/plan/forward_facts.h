@@ -15,6 +15,8 @@ class ForwardFacts : public DeclaredFacts {
 
   // Gradient ops and optimizers, which are gone by then, may read the value too.
   const Op* OnlyReader(const Value& value) const override;
+  // Whether the op is there by then.
+  bool IsForward(const Op& op) const { return types_.IsForward(op); }
 
  private:
   OpTypes& types_;

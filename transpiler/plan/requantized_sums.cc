@@ -20,11 +20,6 @@ using SumsOrWhy = std::variant<RequantizedSums, std::string>;
 const Op* WriterOf(const Value* value) {
   return value != nullptr && value->origin() == Value::Origin::kWrite ? value->op() : nullptr;
 }
-// The op that writes what an input reads; null where none does.
-const Op* WriterOf(const Op& op, absl::string_view slot) {
-  const Argument* const input = op.Input(slot);
-  return input != nullptr ? WriterOf(input->value()) : nullptr;
-}
 
 bool IsRelu(const Op& op, Era era) {
   const OpTraits& traits = TraitsOf(op);
@@ -82,6 +77,33 @@ SumsOrWhy SumsOf(const Op& product, bool has_bias, const SiteFacts& facts,
   return sums;
 }
 
+// From a value back over the ops that wrote it, as far as each of them alone reads what it reads.
+class WayBack {
+ public:
+  WayBack(const Site& site, const SiteFacts& facts) : facts_(facts), op_(WriterOf(site.value)) {
+    for (const Argument* reader : site.value->readers()) {
+      is_shared_ |= facts.IsForward(reader->op()) && facts.FindSite(reader) != &site;
+    }
+  }
+
+  // The last op that was reached; null where there is none.
+  const Op* op() const { return op_; }
+  // Whether another op reads a value on the way too, so that a run has it as floats.
+  bool is_shared() const { return is_shared_; }
+
+  void GoOn(absl::string_view slot) {
+    const Argument* const input = op_->Input(slot);
+    const Value* const value = input != nullptr ? input->value() : nullptr;
+    is_shared_ |= value != nullptr && facts_.OnlyReader(*value) != op_;
+    op_ = WriterOf(value);
+  }
+
+ private:
+  const SiteFacts& facts_;
+  const Op* op_;
+  bool is_shared_ = false;
+};
+
 }  // namespace
 
 SumsOrWhy FindRequantizedSums(const Site& site, const SiteFacts& facts,
@@ -95,23 +117,24 @@ SumsOrWhy FindRequantizedSums(const Site& site, const SiteFacts& facts,
   if (!CodesHeldOf(StoredSpec(*quantizer, site.spec), facts.IsNeverNegative(*site.value))) {
     return "its codes have more than 8 bits";
   }
-  // From the value back to the product, over ops that are undone by nothing but their reader.
   std::vector<const Op*> moves;
-  const Op* op = WriterOf(site.value);
-  while (op != nullptr && MovesValues(*op, facts.era())) {
-    moves.push_back(op);
-    op = WriterOf(*op, TraitsOf(*op).moved);
+  WayBack way(site, facts);
+  while (way.op() != nullptr && MovesValues(*way.op(), facts.era())) {
+    moves.push_back(way.op());
+    way.GoOn(TraitsOf(*way.op()).moved);
   }
-  if (op != nullptr && IsRelu(*op, facts.era())) op = WriterOf(*op, "X");
-  bool has_bias = false;
-  if (op != nullptr && TraitsOf(*op).sum && IsBias(op->Input(TraitsOf(*op).sum->y), facts)) {
-    has_bias = true;
-    if (SiteOfAddedSums(*op->Input(TraitsOf(*op).sum->y), facts) != nullptr) {
+  if (way.op() != nullptr && IsRelu(*way.op(), facts.era())) way.GoOn("X");
+  const std::optional<SumTrait> sum = way.op() != nullptr ? TraitsOf(*way.op()).sum : std::nullopt;
+  const bool has_bias = sum && IsBias(way.op()->Input(sum->y), facts);
+  if (has_bias) {
+    if (SiteOfAddedSums(*way.op()->Input(sum->y), facts) != nullptr) {
       return "its sums are rounded before the bias is added";
     }
-    op = WriterOf(*op, TraitsOf(*op).sum->x);
+    way.GoOn(sum->x);
   }
+  const Op* const op = way.op();
   if (op == nullptr || !TraitsOf(*op).product) return "it is no sum of products of codes";
+  if (way.is_shared()) return "another op reads it, or what it is made of, as floats";
   SumsOrWhy sums = SumsOf(*op, has_bias, facts, quantizers);
   if (const auto* const found = std::get_if<RequantizedSums>(&sums)) {
     const bool keep = std::all_of(moves.begin(), moves.end(), [&](const Op* move) {

@@ -1,6 +1,6 @@
 // Values whose codes a target makes of sums of products by a multiplier and a shift
 // (ops/requantization.h): the result of a product of codes, with a bias in its steps, after a relu,
-// and of ops that keep its channels, as maxima do.
+// and of ops that keep its channels, as maxima do, where nothing else reads what is between.
 
 #ifndef FIXPOINT_TRANSPILER_PLAN_REQUANTIZED_SUMS_H_
 #define FIXPOINT_TRANSPILER_PLAN_REQUANTIZED_SUMS_H_

@@ -16,6 +16,7 @@
 #include "ops/era.h"
 #include "proto/program/program.h"
 #include "runtime/tensor.h"
+#include "transpiler/pipeline/marks.h"
 #include "transpiler/sites/quantization_sites.h"
 #include "transpiler/sites/stored_scale.h"
 
@@ -153,7 +154,7 @@ class RangeJudge {
     const Tensor* const tensor = FindTensor(argument, VarType::FP32, scope_);
     if (tensor == nullptr) return false;
     QuantSpec spec;
-    spec.set_bits(8);  // like the specs that ops are made for
+    spec.set_bits(8);  // any: without parameters, no initial value depends on it
     const auto initial = static_cast<float>(quantizer.InitialValue(state, spec));
     if (state.is_scale && state.is_trained && initial != 0 &&
         quantizer.InitialOps({spec, SlotRole::ACTIVATION, std::nullopt, era_}).empty()) {
@@ -165,10 +166,26 @@ class RangeJudge {
     });
   }
 
+  // Whether what an op quantizes is a weight, or what a quantizer's formula computes from
+  // parameters alone.
   static bool QuantizesWeight(const Op& op) {
     const Argument* const x = op.Input("X");
-    return x != nullptr && x->value() != nullptr && x->variable()->persistable() &&
-           x->value()->origin() == Value::Origin::kEntry;
+    if (x == nullptr) return false;
+    std::vector<const Value*> open = {x->value()};
+    absl::flat_hash_set<const Value*> seen = {x->value()};
+    while (!open.empty()) {
+      const Value* const value = open.back();
+      open.pop_back();
+      if (value == nullptr) return false;
+      if (value->origin() == Value::Origin::kEntry && value->variable().persistable()) continue;
+      const bool is_of_formula = value->origin() == Value::Origin::kWrite &&
+                                 value->op()->FindAttr(kInsertedByAttr) != nullptr;
+      if (!is_of_formula) return false;
+      for (const Argument* input : value->op()->inputs()) {
+        if (seen.insert(input->value()).second) open.push_back(input->value());
+      }
+    }
+    return true;
   }
 
   bool IsKnown(const Variable* scale) const {

@@ -35,8 +35,7 @@ TEST(KeepsChannels, HoldsOfMaximaOfImages) {
 
 TEST(KeepsChannels, HoldsOfPartsAndCopiesAlongOtherAxes) {
   const std::string part =
-      "slice(Input=y) -> (Out=z) {axes=[3], starts=[0], ends=[3], infer_flags=[1], "
-      "decrease_axis=[]}";
+      "slice(Input=y) -> (Out=z) {axes=[3], starts=[0], ends=[3], infer_flags=[1]}";
   EXPECT_TRUE(KeepsAxis(1, "[-1,4,6,6]", "[-1,4,6,3]", part));
   EXPECT_FALSE(KeepsAxis(3, "[-1,4,6,6]", "[-1,4,6,3]", part));
   const std::string wider = "nearest_interp(X=y) -> (Out=z) {out_h=12, out_w=12}";

@@ -155,6 +155,7 @@ std::string WhyFloat(int64_t rows, const std::string& config,
     outputs.set_always(true);
   }
   options.quantizers = quantizers;
+  options.pipeline_options.stop_after = "plan_quantizers";
   EXPECT_TRUE(ParseTextMessage(config, "config", &options.config).ok());
   const auto made = Transpile(&program, options);
   EXPECT_TRUE(made.ok()) << made.status();

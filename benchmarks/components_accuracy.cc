@@ -86,8 +86,11 @@ constexpr char kTarget[] = R"(
   }
 )";
 
-// The result of each composite, by the names of the components inside.
-absl::flat_hash_map<std::string, std::string> ResultsOfComponents(const Program& program) {
+using Entries = absl::flat_hash_map<std::string, const RangeProfile::Entry*>;
+
+// A result of each composite that was observed, by the names of the components inside.
+absl::flat_hash_map<std::string, std::string> ResultsOfComponents(const Program& program,
+                                                                  const Entries& observed) {
   absl::flat_hash_map<std::string, std::string> results;
   const auto map = ReadCompositeMap(program);
   CHECK(map.ok()) << map.status();
@@ -100,7 +103,8 @@ absl::flat_hash_map<std::string, std::string> ResultsOfComponents(const Program&
     }
     std::string result;
     for (const CompositeMap::Component& component : composite.components()) {
-      if (result.empty() && written.contains(component.variable())) result = component.variable();
+      const std::string& name = component.variable();
+      if (result.empty() && written.contains(name) && observed.contains(name)) result = name;
     }
     for (const CompositeMap::Component& component : composite.components()) {
       if (!written.contains(component.variable())) results[component.variable()] = result;
@@ -128,11 +132,11 @@ RangeProfile ProfileByComponent(const Program& program, const AccuracyTask& task
 
 // What a composite's result was is taken for what its components were.
 RangeProfile ProfileOfResults(const Program& program, const RangeProfile& by_component) {
-  const auto results = ResultsOfComponents(program);
-  absl::flat_hash_map<std::string, const RangeProfile::Entry*> entries;
+  Entries entries;
   for (const RangeProfile::Entry& entry : by_component.entries()) {
     entries[entry.variable()] = &entry;
   }
+  const auto results = ResultsOfComponents(program, entries);
   RangeProfile profile = by_component;
   for (RangeProfile::Entry& entry : *profile.mutable_entries()) {
     const auto result = results.find(entry.variable());

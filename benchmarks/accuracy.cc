@@ -15,6 +15,7 @@
 #include "proto/base/status_macros.h"
 #include "proto/config/quant_config.pb.h"
 #include "proto/program/program.h"
+#include "runtime/calibration/calibration_run.h"
 #include "runtime/data/data_set.h"
 #include "runtime/data/image_set.h"
 #include "runtime/training/batch_runner.h"
@@ -129,6 +130,23 @@ double AccuracyOf(const Program& program, const AccuracyTask& task, Scope* scope
   const auto evaluation = evaluator->Run();
   CHECK(evaluation.ok()) << evaluation.status();
   return 100 * evaluation->accuracy.value();
+}
+
+RangeProfile ProfileOf(const Program& program, const AccuracyTask& task, ObservedOutputs observed,
+                       int64_t samples, Scope* parameters) {
+  CalibrationRunOptions options;
+  const auto variables = FindNetworkVariables(program);
+  CHECK(variables.ok()) << variables.status();
+  options.variables = *variables;
+  options.calibration.outputs = {variables->scores};
+  options.calibration.observed = FindObservedVariables(program, observed);
+  options.samples = samples;
+  options.seed = 1;
+  const auto run = CalibrationRun::Create(program, parameters, &task.train, options);
+  CHECK(run.ok()) << run.status();
+  const absl::Status status = (*run)->Run([] {});
+  CHECK(status.ok()) << status;
+  return (*run)->Profile();
 }
 
 double QuantizedAccuracy(const QuantizedRow& row, const Scope& trained, const AccuracyTask& task,

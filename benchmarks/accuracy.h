@@ -13,6 +13,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 #include "benchmarks/networks.h"
+#include "proto/config/range_profile.pb.h"
+#include "runtime/calibration/observed_variables.h"
 #include "runtime/data/image_samples.h"
 #include "runtime/scope.h"
 
@@ -35,6 +37,10 @@ Scope TrainInFloat(const Network& network, const AccuracyTask& task, uint64_t se
 double AccuracyOf(const Network& network, const AccuracyTask& task, Scope* scope);
 // The same for a program of inference.
 double AccuracyOf(const Program& program, const AccuracyTask& task, Scope* scope);
+
+// Ranges of that many training images in a network in test mode. Dies of what is wrong.
+RangeProfile ProfileOf(const Program& program, const AccuracyTask& task, ObservedOutputs observed,
+                       int64_t samples, Scope* parameters);
 
 struct QuantizedRow {
   const char* name;

@@ -22,7 +22,6 @@
 #include "ops/quantizer_table.h"
 #include "proto/config/range_profile.pb.h"
 #include "proto/program/program.h"
-#include "runtime/calibration/calibration_run.h"
 #include "runtime/calibration/observed_variables.h"
 #include "runtime/comparison.h"
 #include "runtime/data/batcher.h"
@@ -43,7 +42,6 @@ using executor::Executor;
 constexpr int64_t kSamples = 256;        // for ranges
 constexpr int64_t kComparedBatches = 8;  // for the noise of the scores
 constexpr int64_t kComparedBatchSize = 128;
-constexpr uint64_t kSeedOfSamples = 1;
 constexpr int kRows = 28;  // of an image
 
 // A machine that holds as codes whatever it multiplies, adds or looks up.
@@ -113,23 +111,6 @@ absl::flat_hash_map<std::string, std::string> ResultsOfComponents(const Program&
   return results;
 }
 
-RangeProfile ProfileByComponent(const Program& program, const AccuracyTask& task,
-                                Scope* parameters) {
-  CalibrationRunOptions options;
-  const auto variables = FindNetworkVariables(program);
-  CHECK(variables.ok()) << variables.status();
-  options.variables = *variables;
-  options.calibration.outputs = {variables->scores};
-  options.calibration.observed = FindObservedVariables(program, ObservedOutputs::kAll);
-  options.samples = kSamples;
-  options.seed = kSeedOfSamples;
-  const auto run = CalibrationRun::Create(program, parameters, &task.train, options);
-  CHECK(run.ok()) << run.status();
-  const absl::Status status = (*run)->Run([] {});
-  CHECK(status.ok()) << status;
-  return (*run)->Profile();
-}
-
 // What a composite's result was is taken for what its components were.
 RangeProfile ProfileOfResults(const Program& program, const RangeProfile& by_component) {
   Entries entries;
@@ -188,7 +169,8 @@ void RunNetwork(const std::string& name, const AccuracyCommand& command) {
     CHECK(test.ok()) << test.status();
     absl::PrintF("| %s | float | | | %.2f |\n", name, AccuracyOf(*test, command.task, &trained));
     if (name != "lstm") ExpandComposites(&*test);
-    const RangeProfile by_component = ProfileByComponent(*test, command.task, &trained);
+    const RangeProfile by_component =
+        ProfileOf(*test, command.task, ObservedOutputs::kAll, kSamples, &trained);
     const RangeProfile of_results = ProfileOfResults(*test, by_component);
     for (const int bits : {8, 4}) {
       for (const bool knows_components : {false, true}) {

@@ -21,7 +21,6 @@
 #include "google/protobuf/text_format.h"
 #include "proto/config/range_profile.pb.h"
 #include "proto/program/program.h"
-#include "runtime/calibration/calibration_run.h"
 #include "runtime/calibration/observed_variables.h"
 #include "runtime/data/batcher.h"
 #include "runtime/scope.h"
@@ -85,22 +84,6 @@ FedBatches BatchesOf(const Program& program, const AccuracyTask& task, int64_t b
   return *std::move(batches);
 }
 
-RangeProfile ProfileOf(const Program& program, const AccuracyTask& task, Scope* parameters) {
-  CalibrationRunOptions options;
-  const auto variables = FindNetworkVariables(program);
-  CHECK(variables.ok()) << variables.status();
-  options.variables = *variables;
-  options.calibration.outputs = {variables->scores};
-  options.calibration.observed = FindObservedVariables(program, ObservedOutputs::kNone);
-  options.samples = kSamples;
-  options.seed = kSeedOfSamples;
-  const auto run = CalibrationRun::Create(program, parameters, &task.train, options);
-  CHECK(run.ok()) << run.status();
-  const absl::Status status = (*run)->Run([] {});
-  CHECK(status.ok()) << status;
-  return (*run)->Profile();
-}
-
 // Multiplies channels where they are computed, and divides them where they are read, so that the
 // network stays the same function.
 void MakeUnlike(Unlike unlike, const Program& program, Scope* scope) {
@@ -159,7 +142,8 @@ double AccuracyOfRow(const WeightRow& row, Unlike unlike, const Program& test, c
   for (const auto& [name, value] : prepared.scope) state.Set(name, *Scope::CloneOf(value));
   TranspileOptions transpile;
   CHECK(google::protobuf::TextFormat::ParseFromString(row.config, &transpile.config)) << row.config;
-  const RangeProfile profile = ProfileOf(prepared.program, task, &prepared.scope);
+  const RangeProfile profile =
+      ProfileOf(prepared.program, task, ObservedOutputs::kNone, kSamples, &prepared.scope);
   const auto simulated = Simulate(prepared.program, profile, transpile, &state);
   CHECK(simulated.ok()) << simulated.status();
   const NetworkPair networks = {prepared.program, &prepared.scope, simulated->program, &state};

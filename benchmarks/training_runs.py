@@ -20,6 +20,7 @@ class TrainingRuns:
         self._folder = pathlib.Path(folder)
         self._threads = threads
         self._folder.mkdir(parents=True, exist_ok=True)
+        self._test_program = self.path("float.test.pb")
         self.tool("write_training", folder, network)
 
     def tool(self, name, *arguments):
@@ -43,17 +44,25 @@ class TrainingRuns:
         program = self.path(f"{self._network}.train.pb")
         params = self._train(program, self.path(f"{self._network}.startup.pb"), None,
                              "float.params", epochs, rate)
-        test = self.path("float.test.pb")
-        self.tool("transpile", "--mode=test", f"--output={test}", program)
-        return test, params, self.accuracy(test, params)
+        self.tool("transpile", "--mode=test", f"--output={self._test_program}", program)
+        return self._test_program, params, self.accuracy(self._test_program, params)
 
-    def trained(self, name, config, params, epochs, rate):
+    def profile(self, params):
+        """The ranges of the float program's values. REQUIRES: in_float was called."""
+        path = self.path("float.profile")
+        if not path.exists():
+            self.tool("calibrate", self._test_program, f"--params={params}",
+                      f"--data={self._data}", f"--output={path}")
+        return path
+
+    def trained(self, name, config, params, epochs, rate, profile=None):
         """The accuracy of the program on integers, after training as `config` says from the float
-        parameters."""
+        parameters, and from ranges of the profile."""
         config_path = self.path(f"{name}.textproto")
         config_path.write_text(config, encoding="utf-8")
         program, startup = self.path(f"{name}.train.pb"), self.path(f"{name}.startup.pb")
-        self.tool("transpile", f"--config={config_path}", f"--output={program}",
+        ranges = (f"--profile={profile}",) if profile else ()
+        self.tool("transpile", f"--config={config_path}", *ranges, f"--output={program}",
                   f"--startup={self.path(self._network + '.startup.pb')}",
                   f"--startup_output={startup}", self.path(self._network + ".train.pb"))
         trained = self._train(program, startup, params, f"{name}.params", epochs, rate)

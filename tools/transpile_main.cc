@@ -312,8 +312,8 @@ absl::StatusOr<ExitCode> Freeze(const std::string& path, const Additions& additi
   RETURN_IF_ERROR(CheckPipeline(own.status()));
   if (own.ok() && options.pack_tables.has_value() && !Names(*own, "pack_tables")) {
     return UsageError(
-        "--pack_tables: is the format of the pass pack_tables, which --pass_pipeline does not "
-        "name; put it before quantize_weights");
+        "--pack_tables: the pass that it is for, pack_tables, is not named by --pass_pipeline; put "
+        "it before quantize_weights");
   }
   ASSIGN_OR_RETURN(options.pipeline_options, OptionsOfPipeline(FreezePipelineOf(options)));
   return RunFreezeCommand(MakeModelCommand(path), options);

@@ -287,8 +287,7 @@ std::vector<OpSchema> ProductOps() {
       .Doc(
           "mul of codes X and Y, each INT8, UINT8 or INT16: each exact sum, with that of Bias, "
           "INT16 or INT32, as FP32 times Scales, one or one for each column of Y, then the "
-          "epilogue. "
-          "A channel is a column.")
+          "epilogue. A channel is a column.")
       .Attr("x_num_col_dims", Int(1))
       .Attr("y_num_col_dims", Int(1))
       .Product(WithBias(FlattenedProduct()))

@@ -13,6 +13,7 @@
 #include "absl/strings/strip.h"
 #include "ops/code_range.h"
 #include "ops/op_schema.h"
+#include "ops/quantizers/formula_links.h"
 #include "ops/quantizers/formula_words.h"
 #include "ops/surrogate.h"
 #include "ops/written_op.h"
@@ -26,20 +27,6 @@ namespace {
 
 bool Reduces(const OpDesc& op) { return absl::StartsWith(op.type(), "reduce_"); }
 bool IsElementwise(const OpDesc& op) { return absl::StartsWith(op.type(), "elementwise_"); }
-
-template <typename F>
-void ForEachInput(const OpDesc& op, F f) {
-  for (const OpDesc::Var& slot : op.inputs()) {
-    for (const std::string& name : slot.arguments()) f(name);
-  }
-}
-
-template <typename F>
-void ForEachOutput(const OpDesc& op, F f) {
-  for (const OpDesc::Var& slot : op.outputs()) {
-    for (const std::string& name : slot.arguments()) f(name);
-  }
-}
 
 OpDesc FillConstant(const std::string& name, double value) {
   return OpBuilder("fill_constant")

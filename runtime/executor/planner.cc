@@ -226,11 +226,33 @@ class Planner final : public BlockPlanner {
 
   absl::Status AddSteps(const Op& op, OpPlanner& planner) {
     const OpPlanEntry& entry = *FindOpPlan(op.type());
-    const bool has_reference_bits = entry.rounds_once && entry.rounds_once(planner.attributes());
-    if (!has_reference_bits && BoolAttr(op.desc(), kComputedOnceAttr).value_or(false)) {
+    const bool is_computed_once = BoolAttr(op.desc(), kComputedOnceAttr).value_or(false);
+    if (is_computed_once && !GivesReferenceBits(op, entry, planner)) {
       return PlanAsReference(program_, planner);
     }
     return entry.plan(planner);
+  }
+
+  // Whether the plan function takes the op in every form that the interpreter takes, and gives its
+  // bits. Kernels have fewer forms of optional inputs and of numbers that are not FP32.
+  bool GivesReferenceBits(const Op& op, const OpPlanEntry& entry, OpPlanner& planner) const {
+    if (!entry.rounds_once || !entry.rounds_once(planner.attributes())) return false;
+    const auto has_kernels = [](const TensorType& type) {
+      return type.dtype == VarType::FP32 || type.dtype == VarType::BOOL;
+    };
+    const OpSchema& schema = *FindOpSchema(op.type());
+    for (const Argument* input : op.inputs()) {
+      if (input->value() == nullptr) continue;
+      const absl::string_view slot = OpPlanner::SlotOf(*input);
+      if (schema.FindInput(slot, era_)->optional) return false;
+      if (!has_kernels(planner.InputType(slot, input->index()))) return false;
+    }
+    return std::all_of(op.outputs().begin(), op.outputs().end(), [&](const Argument* output) {
+      const absl::string_view slot = OpPlanner::SlotOf(*output);
+      if (!planner.Wants(slot, output->index())) return true;
+      const auto type = planner.OutputType(slot, output->index());
+      return type.ok() && has_kernels(*type);
+    });
   }
 
   // Outputs that the op does not change, such as the state of quantizers in test mode.

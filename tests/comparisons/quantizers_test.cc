@@ -90,6 +90,8 @@ INSTANTIATE_TEST_SUITE_P(
                    Range{"Dorefa", "quantizer: 'dorefa' form: FUSED granularity: PER_TENSOR"}, 4),
         std::tuple(Range{"Pact", "quantizer: 'pact' form: FUSED"},
                    Range{"Dorefa", "quantizer: 'dorefa' form: FUSED granularity: PER_TENSOR"}, 2),
+        std::tuple(Range{"Dorefa", "quantizer: 'dorefa_activation' form: FUSED"},
+                   Range{"Dorefa", "quantizer: 'dorefa' form: FUSED granularity: PER_TENSOR"}, 3),
         std::tuple(Range{"Learned", kLowActivations},
                    Range{"BinaryPerChannel", "quantizer: 'channel_wise_binary' form: FUSED", 1}, 2),
         std::tuple(Range{"Learned", kLowActivations},

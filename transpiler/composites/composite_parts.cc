@@ -120,7 +120,8 @@ class PartFinder {
   }
 
   // The op that writes a component; where others of the block write its variable too, as they may
-  // a result, the one that is as it was written. Null if there is none.
+  // a result, the one that is as it was written, or the only one of its type. Null if there is
+  // none.
   const Op* FindPart(const std::string& variable, const OpDesc& written) const {
     std::vector<const Op*> writers = WritersOf(variable);
     writers.erase(std::remove_if(writers.begin(), writers.end(),
@@ -129,10 +130,16 @@ class PartFinder {
                                  }),
                   writers.end());
     if (writers.size() == 1) return writers[0];
+    writers.erase(std::remove_if(writers.begin(), writers.end(),
+                                 [&](const Op* writer) {
+                                   return IsPart(*writer) || writer->type() != written.type();
+                                 }),
+                  writers.end());
     const auto found = std::find_if(writers.begin(), writers.end(), [&](const Op* writer) {
-      return !IsPart(*writer) && ChangeOf(written, *writer, era_).empty();
+      return ChangeOf(written, *writer, era_).empty();
     });
-    return found == writers.end() ? nullptr : *found;
+    if (found != writers.end()) return *found;
+    return writers.size() == 1 ? writers[0] : nullptr;
   }
 
   absl::Status FindOps() {

@@ -248,6 +248,7 @@ class RangeFinder {
     range.is_observed = true;
     range.quantizer = std::move(quantizer);
     range.codes = CodeRange{};
+    if (never_negative_.Holds(*value)) range.codes.smallest = 0;
     range.scales = {scale};
     ranges_.push_back(std::move(range));
   }

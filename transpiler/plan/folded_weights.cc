@@ -6,7 +6,6 @@
 #include "transpiler/pipeline/marks.h"
 
 namespace fixpoint {
-
 namespace {
 
 bool IsOfFolding(const Op& op) {

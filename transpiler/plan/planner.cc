@@ -470,6 +470,7 @@ std::vector<const Argument*> Planner::ReadersOfOutput(const Value& value) {
 
 void Planner::PlanOutputs(const Op& op, const OpSchema& schema,
                           const Target::ObservedOutputs& outputs, const Rules::OpMatches& matches) {
+  if (IsForStatistics(op)) return;
   for (const std::string& slot : schema.quantizable_outputs()) {
     const Rules::SlotAction action = rules_.Resolve(matches, slot);
     if (action.skip) continue;

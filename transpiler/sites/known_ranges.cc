@@ -170,19 +170,20 @@ class RangeJudge {
   // parameters alone.
   static bool QuantizesWeight(const Op& op) {
     const Argument* const x = op.Input("X");
-    if (x == nullptr) return false;
+    if (x == nullptr || x->value() == nullptr) return false;
     std::vector<const Value*> open = {x->value()};
     absl::flat_hash_set<const Value*> seen = {x->value()};
     while (!open.empty()) {
       const Value* const value = open.back();
       open.pop_back();
-      if (value == nullptr) return false;
       if (value->origin() == Value::Origin::kEntry && value->variable().persistable()) continue;
       const bool is_of_formula = value->origin() == Value::Origin::kWrite &&
                                  value->op()->FindAttr(kInsertedByAttr) != nullptr;
       if (!is_of_formula) return false;
       for (const Argument* input : value->op()->inputs()) {
-        if (seen.insert(input->value()).second) open.push_back(input->value());
+        if (input->value() != nullptr && seen.insert(input->value()).second) {
+          open.push_back(input->value());
+        }
       }
     }
     return true;

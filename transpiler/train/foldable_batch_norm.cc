@@ -183,6 +183,10 @@ std::string FoldableBatchNorms::WhyNotSum(FoldableBatchNorm* found) {
     return absl::StrCat("reads \"", std::string(x.name()), "\", which ", Describe(*sum),
                         " adds up from more than a bias");
   }
+  if (sum->Input(trait.x)->variable() == x.variable()) {
+    return absl::StrCat("reads \"", std::string(x.name()), "\", which ", Describe(*sum),
+                        " reads and writes");
+  }
   found->sum = sum;
   found->bias = bias;
   return WhyNotAlone(x);
@@ -192,15 +196,16 @@ std::string FoldableBatchNorms::WhyNotBackward(FoldableBatchNorm* found) const {
   const struct {
     const Op* forward;
     const Op** gradient;
-  } kOps[] = {{found->norm, &found->norm_gradient},
-              {found->sum, &found->sum_gradient},
-              {found->product, &found->product_gradient}};
-  for (const auto& [forward, gradient] : kOps) {
+  } ops[] = {{found->norm, &found->norm_gradient},
+             {found->sum, &found->sum_gradient},
+             {found->product, &found->product_gradient}};
+  for (const auto& [forward, gradient] : ops) {
     if (forward == nullptr) continue;
     const auto of_op = links_.GradientsOf(*forward);
     if (links_.UncertainGradientOf(*forward) != nullptr || of_op.size() > 1) {
-      return absl::StrCat("has a gradient op, or ", Describe(*found->product),
-                          " has, that is not certainly its own");
+      return forward == found->norm ? "has a gradient op that is not certainly its own"
+                                    : absl::StrCat("follows ", Describe(*forward),
+                                                   ", whose gradient op is not certainly its own");
     }
     if (of_op.empty() || &of_op[0]->block() != &found->norm->block()) {
       return absl::StrCat("is not trained: ", Describe(*forward), " has no gradient op");

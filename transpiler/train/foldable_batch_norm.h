@@ -14,8 +14,9 @@
 
 namespace fixpoint {
 
-// A product, the batch norm that alone reads its result, and their gradient ops, in one block. What
-// adds a bias between the two is null if nothing does.
+// A product, the sum that may add a bias to its result, the batch norm of that, and their gradient
+// ops, in one block. No other op of the forward part reads what goes from one to the next. Without a
+// sum, what belongs to it is null.
 struct FoldableBatchNorm {
   const Op* product = nullptr;
   const Argument* weight = nullptr;  // a parameter

@@ -54,6 +54,9 @@ int OpCount(const Program& program);
 // after".
 std::string DryRunText(const std::string& output, int ops_before, int ops_after);
 
+// The note on a program that a command leaves as it is, where no output is named.
+inline constexpr char kNotWrittenNote[] = "nothing in the program was changed; it is not written";
+
 // Claims the path of a program to write. Usage errors: those of Claim; binary output on a terminal.
 absl::Status ClaimProgram(const std::string& path, ProgramFormat format, Outputs* outputs);
 

@@ -78,10 +78,13 @@ absl::StatusOr<ExitCode> RunRewriteCommand(const RewriteCommand& command,
         output == "-" ? "rewrite" : output, &outputs);
   }
   std::string written;
-  if (!command.dry_run) {
+  const bool is_written = !command.output.empty() || read.program.edited();
+  if (!command.dry_run && is_written) {
     RETURN_IF_ERROR(StageProgram(read.program, read.format, output, &outputs));
     RETURN_IF_ERROR(outputs.Commit());
     written = output;
+  } else if (!is_written && !command.json) {
+    WriteNotes(command.program, {kNotWrittenNote});
   }
   RETURN_IF_ERROR(
       WriteReport(command.json ? RewriteJson(command.program, *report, written)

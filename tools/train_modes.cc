@@ -164,7 +164,7 @@ absl::Status StageQuantized(const TrainInputs& inputs, const Destination& to, Ou
     RETURN_IF_ERROR(StageProgram(program, inputs.program->format, to.path, &outputs));
     report.output = to.path;
   } else if (report.left_alone.empty()) {
-    report.notes.push_back("nothing in the program was changed; it is not written");
+    report.notes.push_back(kNotWrittenNote);
   }
   return absl::OkStatus();
 }
@@ -242,7 +242,17 @@ absl::StatusOr<ExitCode> RunTrainCommand(const TrainCommand& command) {
   Outputs outputs(std::move(paths));
   ASSIGN_OR_RETURN(const Destinations to, ClaimOutputs(command, inputs, outputs));
 
-  std::vector<OpsLeftOut> left_out = FindOpsLeftOut(inputs.program->program);
+  // Of the program that is planned: other passes may have rewritten it before.
+  std::vector<OpsLeftOut>& left_out = KeepUntilExit(FindOpsLeftOut(inputs.program->program));
+  auto& after_pass = inputs.options.pipeline_options.after_pass;
+  after_pass = [&left_out, then = std::move(after_pass)](const Pass& pass, Program& program,
+                                                         double seconds) {
+    const std::vector<std::string> facts = pass.Establishes();
+    if (std::find(facts.begin(), facts.end(), "planned") != facts.end()) {
+      left_out = FindOpsLeftOut(program);
+    }
+    if (then) then(pass, program, seconds);
+  };
   absl::StatusOr<TranspileResult>& transpiled =
       KeepUntilExit(Transpile(&inputs.program->program, inputs.options));
   if (!transpiled.ok()) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -79,6 +80,29 @@ class TranspileRewrite : public testing::Test {
 
   TemporaryFolder folder_;
 };
+
+TEST_F(TranspileRewrite, WhatNoPatternMatchesIsWrittenOnlyWhereItIsNamed) {
+  const BinaryRun unnamed = Run({"--mode=rewrite", "--patterns=clip.txt", "net.txt"});
+  EXPECT_EQ(unnamed.exit_code, 0);
+  EXPECT_EQ(unnamed.out, "no pattern matched\n");
+  EXPECT_EQ(unnamed.err, "net.txt: nothing in the program was changed; it is not written\n");
+  EXPECT_FALSE(std::filesystem::exists(folder_.Path("net.rewritten.txt")));
+  const BinaryRun named =
+      Run({"--mode=rewrite", "--patterns=clip.txt", "--output=same.txt", "net.txt"});
+  EXPECT_EQ(named.exit_code, 0) << named.err;
+  EXPECT_EQ(named.out, "no pattern matched\nwrote same.txt\n");
+}
+
+// Passes before the plan change what it decides about.
+TEST_F(TranspileRewrite, TheReportIsAboutTheProgramThatIsPlanned) {
+  folder_.Write("relu.txt", "var x f32[-1,4]\nvar y f32[-1,4]\nrelu(X=x) -> (Out=y)\n");
+  const BinaryRun run =
+      Run({"--patterns=clip.txt", "--dry_run",
+           "--pass_pipeline=relu_to_clip,plan_quantizers,insert_quantizers,initialize_state",
+           "relu.txt"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("1 op of 1 type has no input that can be quantized: relu6\n"));
+}
 
 TEST_F(TranspileRewrite, JsonHasWhatWasReplacedAndWhatNearlyWas) {
   const BinaryRun run =

@@ -199,7 +199,7 @@ TEST(Transpile, RefusesAStartupProgramOfAnotherRun) {
   const std::string bytes = startup.Proto().SerializeAsString();
   EXPECT_EQ(Transpile(&again, options).status(),
             absl::FailedPreconditionError(
-                "program.txt: the startup program was rewritten by Fixpoint already, and "
+                "program.txt: the startup program was quantized by Fixpoint already, and "
                 "program.txt was not; want the startup program as it was before, or none, for a "
                 "new one"));
   EXPECT_EQ(startup.Proto().SerializeAsString(), bytes);

@@ -74,7 +74,7 @@ TEST_P(TranspileReferenceTest, EveryProgramIsRewrittenAndUndone) {
 
     const absl::StatusOr<TranspileResult> again = Transpile(&*saved, options);
     ASSERT_TRUE(again.ok()) << again.status();
-    EXPECT_EQ(again->left_alone, "the program was rewritten by Fixpoint already");
+    EXPECT_EQ(again->left_alone, "the program was quantized by Fixpoint already");
 
     const absl::Status undone = Untranspile(&*saved);
     ASSERT_TRUE(undone.ok()) << undone;

@@ -27,6 +27,7 @@
 #include "proto/program/rewriter.h"
 #include "transpiler/freeze/folded_batch_norm.h"
 #include "transpiler/freeze/test_mode.h"
+#include "transpiler/pipeline/marks.h"
 #include "transpiler/pipeline/pass.h"
 #include "transpiler/pipeline/uses.h"
 #include "transpiler/plan/folded_weights.h"
@@ -37,6 +38,7 @@ namespace fixpoint {
 namespace {
 
 constexpr char kDither[] = "dither";
+constexpr char kIncrement[] = "increment";
 
 class TestModeSetter {
  public:
@@ -54,6 +56,9 @@ class TestModeSetter {
       } else if (op.type() == kFoldedBatchNorm) {
         NoteCounters(op.Inputs(kStepSlot));
         RETURN_IF_ERROR(PutInTestMode(op, pass_, &program_));
+      } else if (op.type() == kIncrement) {
+        // What read the count may have been part of training.
+        if (op.FindAttr(kInsertedByAttr) != nullptr) NoteCounters(op.inputs());
       } else {
         Set(op);
       }
@@ -151,7 +156,7 @@ class TestModeSetter {
     std::vector<const Op*> increments;
     for (const Argument* argument : counter.arguments()) {
       const Op& op = argument->op();
-      if (op.type() != "increment" || !NamesOnly(op, counter)) return;
+      if (op.type() != kIncrement || !NamesOnly(op, counter)) return;
       if (increments.empty() || increments.back() != &op) increments.push_back(&op);
     }
     for (const Op* op : increments) rewriter_.Remove(*op);

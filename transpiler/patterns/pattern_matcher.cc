@@ -352,10 +352,12 @@ class PatternMatcher::Search {
     const PatternValue& wanted = pattern_.values[named];
     if (value == nullptr || bound != nullptr) {
       return Fail(match, argument.op(), [&] {
-        return absl::StrCat(
-            slot.name, " is \"", std::string(argument.name()), "\", and not \"", wanted.name,
-            "\" of the pattern",
-            bound == nullptr ? "" : absl::StrCat(", which is \"", bound->variable().name(), "\""));
+        const std::string read =
+            absl::StrCat(slot.name, " is \"", std::string(argument.name()), "\"");
+        if (bound == nullptr) return absl::StrCat(read, ", which is no value");
+        return absl::StrCat(read, ", where the pattern's \"", wanted.name, "\" is ",
+                            bound->variable().name() == argument.name() ? "another value of " : "",
+                            "\"", bound->variable().name(), "\"");
       });
     }
     if (wanted.declared) {

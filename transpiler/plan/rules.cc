@@ -1,6 +1,9 @@
 #include "transpiler/plan/rules.h"
 
 #include <algorithm>
+#include <iterator>
+#include <set>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -162,11 +165,26 @@ absl::Status Rules::CheckForm() const {
   return absl::InvalidArgumentError(absl::StrJoin(wrong, "\n"));
 }
 
+std::string Rules::LayersText() const {
+  constexpr size_t kMostNames = 20;
+  std::set<std::string> names;
+  for (const auto& [op, layer] : layers_) {
+    if (!layer.empty()) names.insert(layer);
+  }
+  if (names.empty()) return "";
+  const bool is_all = names.size() <= kMostNames;
+  if (!is_all) names.erase(std::next(names.begin(), kMostNames), names.end());
+  return absl::StrCat(" (the layers are ", absl::StrJoin(names, ", "), is_all ? ")" : ", ...)");
+}
+
 absl::Status Rules::CheckAllMatched() const {
   std::vector<std::string> unmatched;
   for (int i = 0; i < config_.rules_size(); ++i) {
     if (match_counts_[i] > 0 || config_.rules(i).optional()) continue;
     unmatched.push_back(absl::StrCat(NameOf(i), " { ", config_.rules(i).ShortDebugString(), " }"));
+    if (config_.rules(i).has_layer() && !config_.rules(i).layer().empty()) {
+      absl::StrAppend(&unmatched.back(), LayersText());
+    }
     if (other_slots_[i].empty()) continue;
     absl::StrAppend(&unmatched.back(), " (ops that it matches but for the slot have ",
                     absl::StrJoin(other_slots_[i], ", "), ")");

@@ -63,6 +63,8 @@ class Rules {
   std::set<std::string> QuantizableSlots(const Op& op) const;
   std::string NameOf(int rule) const;
   const std::string& LayerOf(const Op& op);
+  // " (the layers are conv1, fc)": those of the ops that were asked about, or the first of them.
+  std::string LayersText() const;
 
   const QuantConfig& config_;
   const bool with_outputs_;

@@ -12,7 +12,9 @@
 #include "ops/op_form.h"
 #include "ops/requantization.h"
 #include "proto/base/status_macros.h"
+#include "proto/program/attributes.h"
 #include "proto/program/program.h"
+#include "transpiler/pipeline/marks.h"
 #include "transpiler/plan/parameters.h"
 #include "transpiler/plan/schedule.h"
 #include "transpiler/sites/quantization_sites.h"
@@ -39,6 +41,7 @@ class RewriteFinder {
   FoundRewrite Find(const std::vector<QuantizationSite>& sites) {
     const Era era = EraOf(program_);
     for (const QuantizationSite& site : sites) {
+      if (IsOfScaleTraining(*site.quantize)) continue;
       AddOps(site);
       if (site.input->value() == nullptr) continue;
       if (site.fused) {
@@ -168,6 +171,10 @@ class RewriteFinder {
 };
 
 }  // namespace
+
+bool IsOfScaleTraining(const Op& op) {
+  return StringAttr(op.desc(), kInsertedByAttr) == kTrainScalesPass;
+}
 
 absl::StatusOr<FoundRewrite> FindRewrite(const Program& program, const QuantizerTable& quantizers) {
   ASSIGN_OR_RETURN(const std::vector<QuantizationSite> sites,

@@ -22,7 +22,15 @@ struct FoundRewrite {
   absl::flat_hash_set<const Variable*> variables;
 };
 
-// Linear in the program. Errors: those of FindQuantizationSites.
+// The name of the pass that adds gradients and updates of what quantizers train.
+inline constexpr char kTrainScalesPass[] = "train_scales";
+
+// Whether that pass inserted the op, by its mark. Such an op reads what its quantizer's formula says,
+// quantized values too, and may quantize what nothing but an update reads.
+bool IsOfScaleTraining(const Op& op);
+
+// What quantizers do in the forward part; ops of scale training are no part of it. Linear in the
+// program. Errors: those of FindQuantizationSites.
 absl::StatusOr<FoundRewrite> FindRewrite(const Program& program, const QuantizerTable& quantizers);
 
 }  // namespace fixpoint

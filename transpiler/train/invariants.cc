@@ -205,7 +205,9 @@ void Check::OneQuantizerForEachSite() {
     }
     for (const Argument* argument : result->arguments()) {
       const bool reads = !argument->is_output() && argument->op().sub_blocks().empty();
-      if (reads && site_of_.count(argument) == 0 && !IsFree(argument->op())) {
+      const bool is_free = IsFree(argument->op()) ||
+                           (found_ != nullptr && IsOfScaleTraining(argument->op()));
+      if (reads && site_of_.count(argument) == 0 && !is_free) {
         Violated(3, Describe(argument->op()), " reads \"", result->name(),
                  found_ == nullptr ? "\", which the plan does not say"
                                    : "\"; want only forward ops, and the same slots of their "

@@ -43,7 +43,7 @@ absl::Status InvariantsHold(const Program& program, const TrainContext& context,
 // A sentence about what quantized the program: Fixpoint, by its marks, or another tool, by its
 // fake-quantize and dequantize ops. "" if it is not quantized. Observers do not count.
 std::string WhoQuantized(const Program& program) {
-  if (IsMarked(program)) return "the program was rewritten by Fixpoint already";
+  if (IsMarked(program)) return "the program was quantized by Fixpoint already";
   OpTypes types(program);
   int count = 0;
   std::string first;
@@ -134,7 +134,7 @@ std::string OwnOpsNote(const Program& program, const QuantPlan& plan, const Targ
 absl::Status CheckStartup(const Program& program, const Program& startup) {
   if (IsMarked(startup)) {
     return absl::FailedPreconditionError(absl::StrCat(
-        startup.name(), ": the startup program was rewritten by Fixpoint already, and ",
+        startup.name(), ": the startup program was quantized by Fixpoint already, and ",
         program.name(),
         " was not; want the startup program as it was before, or none, for a new one"));
   }

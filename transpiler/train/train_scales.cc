@@ -42,6 +42,7 @@
 #include "transpiler/plan/scale_training.h"
 #include "transpiler/plan/schedule.h"
 #include "transpiler/plan/target.h"
+#include "transpiler/train/found_rewrite.h"
 #include "transpiler/train/role_pairs.h"
 #include "transpiler/train/state_writer.h"
 #include "transpiler/train/step_counter.h"
@@ -302,7 +303,7 @@ class ScaleTrainer {
 
 class TrainScales final : public StagePass<TrainContext> {
  public:
-  absl::string_view name() const override { return "train_scales"; }
+  absl::string_view name() const override { return kTrainScalesPass; }
   absl::string_view doc() const override {
     return "Adds gradients and updates for the scales that are trained.";
   }

@@ -104,7 +104,7 @@ TEST(ComputedOnce, TakesInputsThatTheExecutorDoesNot) {
     var least f32[1]
     var y f32[8,40]
     fill_constant() -> (Out=least) {shape=[1L], dtype=5, value=0.5}
-    clip(X=x, Min=least) -> (Out=y) {max=1.0, MARK}
+    clip(X=x, Min=least) -> (Out=y) {min=0.0, max=1.0, MARK}
   )",
                        true),
             "");

@@ -17,7 +17,9 @@ absl::StatusOr<NamedQuantizers> LoadQuantizers(const std::string& paths, Quantiz
   for (const std::string& path : SplitNames(paths)) {
     ASSIGN_OR_RETURN(const std::string text, ReadInputFile(path, kMostPageBytes));
     ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Quantizer>> quantizers,
-                     ReadQuantizers(text, InputName(path)));
+                     ReadQuantizers(text, InputName(path), [&named](absl::string_view name) {
+                       return named.table.Find(name) != nullptr;
+                     }));
     for (std::unique_ptr<Quantizer>& quantizer : quantizers) {
       const absl::Status added = named.table.Add(std::move(quantizer));
       if (!added.ok()) {

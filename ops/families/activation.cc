@@ -95,6 +95,7 @@ void DefineRectifiers(OpList& ops) {
       .Attr("data_format", String("NCHW"), Eras::kPaddle2)
       .Hints("is_test@2, use_mkldnn@2, mkldnn_data_type@2")
       .Infer(SameAs("X", {"Out"}))
+      .IsOfSamples()
       .QuantizableOutputs({"Out"})
       .Gradient("prelu_grad(X, Alpha, Out@GRAD) -> (X@GRAD, Alpha@GRAD)");
   DefineForward(ops, "elu", "Out = X where X >= 0, else alpha * (exp(X) - 1).")

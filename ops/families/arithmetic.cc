@@ -124,6 +124,7 @@ std::vector<OpSchema> ArithmeticOps() {
       .Attr("bias_after_scale", Bool(true))
       .Hints("use_mkldnn@2")
       .Infer(SameAs("X", {"Out"}))
+      .IsOfSamples()
       .QuantizableOutputs({"Out"})
       .Stage({"X", "Out", /*normalizes=*/false, StagesOfScale})
       .Gradient("scale(X=Out@GRAD, ScaleTensor) -> (Out=X@GRAD)")
@@ -132,6 +133,7 @@ std::vector<OpSchema> ArithmeticOps() {
       .Doc("Sum of tensors of one shape.")
       .Hints("use_mkldnn, mkldnn_data_type@2")
       .Infer(InferSum)
+      .IsOfSamples()
       .KeepsSign()
       .GradientBy(MakeSumGradients);
   ops.Define("increment(X) -> (Out)")
@@ -152,6 +154,7 @@ std::vector<OpSchema> ArithmeticOps() {
       .Attr("max", Required(FLOAT))
       .Hints("use_mkldnn@2, mkldnn_data_type@2")
       .Infer(SameAs("X", {"Out"}))
+      .IsOfSamples()
       .QuantizableOutputs({"Out"})
       .Gradient("clip_grad(X, Min, Max, Out@GRAD) -> (X@GRAD)");
   ops.Define("clip_by_norm(X) -> (Out)")

@@ -65,17 +65,20 @@ std::vector<OpSchema> ComparisonOps() {
         .Attr("axis", Int(-1))
         .Hints("force_cpu")
         .Infer(InferCompare)
+        .IsOfSamples()
         .QuantizableOutputs({"Out"});
   }
   for (const char* name : {"and", "or", "xor"}) {
     OpSchemaBuilder& op = ops.Define(absl::StrCat("logical_", name, "(X, Y) -> (Out)"))
                               .Doc(absl::StrCat("X ", name, " Y, element by element."))
-                              .Infer(InferLogical);
+                              .Infer(InferLogical)
+                              .IsOfSamples();
     if (absl::string_view(name) == "and") op.QuantizableOutputs({"Out"});
   }
   ops.Define("logical_not(X) -> (Out)")
       .Doc("Not X, element by element.")
       .Infer(InferNot)
+      .IsOfSamples()
       .QuantizableOutputs({"Out"});
   ops.Define("is_empty(X) -> (Out)")
       .Doc("Whether X has no elements: BOOL [1].")

@@ -28,6 +28,7 @@ OpSchemaBuilder& Define(OpList& ops, absl::string_view type, absl::string_view d
       .Attr("axis", Int(-1))
       .Hints("use_mkldnn, use_quantizer@2, mkldnn_data_type@2, Scale_x@2, Scale_y@2, Scale_out@2")
       .Infer(InferElementwise)
+      .IsOfSamples()
       .Gradient(absl::StrCat(type, "_grad(", gradient_inputs, ") -> (X@GRAD, Y@GRAD)"));
 }
 
@@ -51,8 +52,7 @@ std::vector<OpSchema> ElementwiseOps() {
   Quantizable(Define(ops, "elementwise_add", "Out = X + Y.", kSumGradient)
                   .Hints(kFormats)
                   .KeepsSign()
-                  .Sum({"X", "Y", "Out", "axis"})
-                  .IsOfSamples());
+                  .Sum({"X", "Y", "Out", "axis"}));
   Quantizable(Define(ops, "elementwise_sub", "Out = X - Y.", kSumGradient).Hints(kFormats));
   Quantizable(Define(ops, "elementwise_mul", "Out = X * Y.")
                   .Hints(kFormats)

@@ -128,12 +128,16 @@ void DefineConstants(OpList& ops) {
       .Infer(InferBatchSizeLike)
       .TakeLod({})
       .QuantizableOutputs({"Out"});
-  ops.Define("fill_zeros_like(X) -> (Out)").Doc("Zeros of X's shape.").Infer(SameAs("X", {"Out"}));
+  ops.Define("fill_zeros_like(X) -> (Out)")
+      .Doc("Zeros of X's shape.")
+      .Infer(SameAs("X", {"Out"}))
+      .IsOfSamples();
   ops.Define("fill_any_like(X) -> (Out)")
       .Doc("X's shape filled with value.")
       .Attr("value", Float(0))
       .Attr("dtype", Int(-1))
       .Infer(InferFillLike)
+      .IsOfSamples()
       .QuantizableOutputs({"Out"});
   ops.Define("assign_value() -> (Out)")
       .Doc("`shape` filled from the list of values of its dtype.")
@@ -165,6 +169,7 @@ std::vector<OpSchema> FillingOps() {
       .Doc("Out = X.")
       .Infer(SameAs("X", {"Out"}))
       .Copies()
+      .IsOfSamples()
       .QuantizableOutputs({"Out"})
       .Gradient("assign(X=Out@GRAD) -> (Out=X@GRAD)")
       .GradientBy(ClearGradientAttrs);
@@ -182,6 +187,7 @@ std::vector<OpSchema> FillingOps() {
       .Attr("in_dtype", Required(INT))
       .Hints("use_mkldnn@2")
       .Infer(InferCast)
+      .IsOfSamples()
       .QuantizableOutputs({"Out"})
       .Gradient("cast(X=Out@GRAD) -> (Out=X@GRAD)")
       .GradientBy(SetCastGradientAttrs);

@@ -282,6 +282,7 @@ std::vector<OpSchema> IndexingOps() {
       .GradientNotKnown();
   ops.Define("where(Condition, X, Y) -> (Out)")
       .Doc("X where Condition, else Y.")
+      .IsOfSamples()
       .QuantizableOutputs({"Out"})
       .GradientNotKnown();
   ops.Define("where_index(Condition) -> (Out)").Doc("Indices of what is true.").GradientNotKnown();

@@ -91,15 +91,16 @@ absl::StatusOr<Ops> Derive(const QuantizerText& text, const Ops& forward, Era er
 
 absl::Status CheckGradients(const QuantizerText& text, const Ops& ops) {
   const absl::flat_hash_set<std::string> written = NamesWrittenBy(ops);
-  std::vector<std::string> wanted = {Quantizer::kValueGradient};
-  for (const QuantizerText::State& state : text.states) {
-    if (state.is_trained) wanted.push_back(absl::StrCat(state.name, kGradientSuffix));
-  }
-  for (const std::string& name : wanted) {
-    if (written.contains(name)) continue;
+  const auto check = [&](const std::string& name, int line) {
+    if (written.contains(name)) return absl::OkStatus();
     return text.Error(
-        text.line, absl::StrCat("nothing computes ", name, ": no path with a gradient leads from ",
-                                Quantizer::kResult, " to it"));
+        line, absl::StrCat("nothing computes ", name, ": no path with a gradient leads from ",
+                           Quantizer::kResult, " to it"));
+  };
+  RETURN_IF_ERROR(check(Quantizer::kValueGradient, text.line));
+  for (const QuantizerText::State& state : text.states) {
+    if (!state.is_trained) continue;
+    RETURN_IF_ERROR(check(absl::StrCat(state.name, kGradientSuffix), state.line));
   }
   return absl::OkStatus();
 }

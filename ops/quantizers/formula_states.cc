@@ -44,14 +44,25 @@ absl::Status CheckState(const QuantizerText& text, const QuantizerText::State& s
       !is_read(text.gradient) && !is_read(text.update)) {
     return wrong("no op reads the state; leave it out, or read it");
   }
-  if (!state.is_trained || Writes(text.initial, state.name)) return absl::OkStatus();
-  if (!state.initial_value.has_value()) {
+  const bool begins_by_ops = Writes(text.initial, state.name);
+  if (begins_by_ops && state.initial_value.has_value() && !text.IsOfBase(state.line)) {
+    return wrong(absl::StrCat("its first value is ", *state.initial_value,
+                              ", and initial: writes it too; want one of the two"));
+  }
+  if (begins_by_ops) return absl::OkStatus();
+  if (state.is_trained && !state.initial_value.has_value()) {
     return wrong(
         "it is trained and has no first value; give it by initial=NUMBER, or by an op of initial:");
   }
-  if (IsRange(text, state.name) && *state.initial_value <= 0) {
+  const bool stays = !state.is_trained && !Writes(text.update, state.name);
+  if (stays && !state.initial_value.has_value()) {
     return wrong(
-        absl::StrCat("its first value is ", *state.initial_value, ", and a range is above 0"));
+        "it is 0 in every step; give its first value by initial=NUMBER or by an op of initial:, or "
+        "write it in update:");
+  }
+  const double first = state.initial_value.value_or(0);
+  if ((stays || state.is_trained) && IsRange(text, state.name) && first <= 0) {
+    return wrong(absl::StrCat("its first value is ", first, ", and a range is above 0"));
   }
   return absl::OkStatus();
 }

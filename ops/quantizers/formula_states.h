@@ -8,8 +8,8 @@
 
 namespace fixpoint {
 
-// Error (kInvalidArgument), with file and line: no op reads a state; a trained one has no first
-// value, or is a range and begins with none above 0.
+// Error (kInvalidArgument), with file and line: no op reads a state; it is 0 in every step, or a
+// range that is not above 0; a trained one has no first value; one has two of them.
 absl::Status CheckStates(const QuantizerText& text);
 
 }  // namespace fixpoint

@@ -2,11 +2,29 @@
 
 #include <algorithm>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "ops/infer.h"
 #include "proto/program/op_builder.h"
 
 namespace fixpoint {
+namespace {
+
+// Names what the text's author did not write.
+std::string WithoutStandIns(const std::string& message) {
+  const auto [first, second] = kStandInDims;
+  const std::string named = absl::StrReplaceAll(message, {{absl::StrCat(first * second), "d0 * d1"},
+                                                          {absl::StrCat(first), "d0"},
+                                                          {absl::StrCat(second), "d1"}});
+  constexpr char kShape[] = "[d0, d1]";
+  if (absl::StrContains(named, kShape)) {
+    return absl::StrReplaceAll(named, {{kShape, absl::StrCat(kShape, ", the shape of x")}});
+  }
+  return named == message ? message : absl::StrCat(named, ", where x is ", kShape);
+}
+
+}  // namespace
 
 FormulaTypes::FormulaTypes(const QuantizerText& text, const QuantizerRecipe& recipe,
                            const QuantizerUse& use)
@@ -40,8 +58,7 @@ absl::Status FormulaTypes::Take(const std::vector<OpDesc>& ops,
       return known == types_.end() ? nullptr : &known->second;
     });
     if (!inferred.ok()) {
-      return text_.Error(LineOf(op, section),
-                         absl::StrCat(op.type(), ": ", inferred.status().message()));
+      return Error(op, section, absl::StrCat(op.type(), ": ", inferred.status().message()));
     }
     size_t output = 0;
     for (const OpDesc::Var& slot : op.outputs()) {
@@ -55,9 +72,9 @@ absl::Status FormulaTypes::Take(const std::vector<OpDesc>& ops,
         }
         const TensorInfo wanted = TensorInfoOf(&known->second);
         if (!wanted.has_dims() || MayBeEqual(wanted.dims, *given.dims)) continue;
-        return text_.Error(LineOf(op, section),
-                           absl::StrCat("writes \"", name, "\" as ", DimsText(*given.dims),
-                                        "; want ", DimsText(wanted.dims)));
+        return Error(op, section,
+                     absl::StrCat("writes \"", name, "\" as ", DimsText(*given.dims), "; want ",
+                                  DimsText(wanted.dims)));
       }
     }
   }
@@ -66,6 +83,11 @@ absl::Status FormulaTypes::Take(const std::vector<OpDesc>& ops,
 
 void FormulaTypes::Declare(const std::string& name, DimsView dims) {
   types_[name] = MakeTensorVar(name, VarType::FP32, dims);
+}
+
+absl::Status FormulaTypes::Error(const OpDesc& op, const QuantizerText::Section& section,
+                                 const std::string& message) const {
+  return text_.Error(LineOf(op, section), WithoutStandIns(message));
 }
 
 // That of the text's own op; derived ops have that of the quantizer.

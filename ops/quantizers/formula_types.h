@@ -3,6 +3,8 @@
 #ifndef FIXPOINT_OPS_QUANTIZERS_FORMULA_TYPES_H_
 #define FIXPOINT_OPS_QUANTIZERS_FORMULA_TYPES_H_
 
+#include <array>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -13,6 +15,9 @@
 #include "proto/wire/program.pb.h"
 
 namespace fixpoint {
+
+// The dimensions of the weight for which a text is checked. Errors call them d0 and d1.
+inline constexpr std::array<int64_t, 2> kStandInDims = {10007, 10009};
 
 class FormulaTypes {
  public:
@@ -26,6 +31,8 @@ class FormulaTypes {
 
  private:
   void Declare(const std::string& name, DimsView dims);
+  absl::Status Error(const OpDesc& op, const QuantizerText::Section& section,
+                     const std::string& message) const;
   int LineOf(const OpDesc& op, const QuantizerText::Section& section) const;
 
   const QuantizerText& text_;

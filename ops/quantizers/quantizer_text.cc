@@ -7,6 +7,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "ops/op_schema.h"
 #include "ops/quantizers/formula_ops.h"
 #include "ops/quantizers/formula_words.h"
@@ -40,10 +41,14 @@ class Declaration {
                                              ":; it declares a state, which is done in states:"));
     }
     if ((op_.type() != kNumber && !is_several) || !HasForm()) {
+      const std::vector<std::string> words =
+          may_be_several ? std::vector<std::string>{kNumber, kNumberPerRange, kNumberPerElement}
+                         : std::vector<std::string>{kNumber};
+      const bool is_word = std::count(words.begin(), words.end(), op_.type()) > 0;
       return text_.Error(
-          line_, absl::StrCat("want ", kNumber, "() -> (Out=NAME)",
-                              may_be_several ? ", or number_per_range or number_per_element" : "",
-                              " in ", section, ":"));
+          line_, absl::StrCat("found ", PrintOp(op_), is_word ? "" : DidYouMean(op_.type(), words),
+                              "; want ", absl::StrJoin(words, " or "), "() -> (Out=NAME) in ",
+                              section, ":"));
     }
     if (IsNumberOfSpec(name()) || name() == Quantizer::kValue || name() == Quantizer::kResult ||
         name() == Quantizer::kLearningRate) {
@@ -167,6 +172,7 @@ class TextReader {
 
   void Inherit(const QuantizerText& base) {
     text_ = base;
+    std::fill(text_.setting_lines.begin(), text_.setting_lines.end(), item_.line);
     for (QuantizerText::State& state : text_.states) state.line = item_.line;
     for (QuantizerText::Section* section :
          {&text_.initial, &text_.forward, &text_.surrogate, &text_.gradient, &text_.update}) {
@@ -178,9 +184,11 @@ class TextReader {
 
   absl::Status Replace(const std::string& name, bool has_gradient,
                        QuantizerText::Section* section) const {
-    if (item_.Find(name) == nullptr) return absl::OkStatus();
+    const TextSection* const found = item_.Find(name);
+    if (found == nullptr) return absl::OkStatus();
     ASSIGN_OR_RETURN(*section, ReadOps(name, has_gradient));
-    return absl::OkStatus();
+    if (!section->ops.empty()) return absl::OkStatus();
+    return text_.Error(found->first_line - 1, absl::StrCat(name, ": has no op; leave it out"));
   }
 
   // Adds ops, which have no gradient, to a section of the text that this one builds on.
@@ -253,6 +261,7 @@ class TextReader {
       }
       RETURN_IF_ERROR(TakeName(declared));
       text_.settings.push_back(std::move(setting));
+      text_.setting_lines.push_back(section.lines[i]);
     }
     return absl::OkStatus();
   }

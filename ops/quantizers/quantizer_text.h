@@ -38,12 +38,16 @@ struct QuantizerText {
   std::string doc;
   int line = 0;
   std::vector<QuantizerParameter> settings;
+  std::vector<int> setting_lines;
   std::vector<State> states;
   Section initial;    // from the value to states, in the first step
   Section forward;    // from the value and states to Quantizer::kResult
   Section surrogate;  // the same, where the gradient is derived from it; empty: from forward
   Section gradient;   // to the gradients of the value and the trained states; empty: derived
   Section update;     // from those to the states; empty: gradient descent
+
+  // Whether a setting, a state or an op on that line is one of the text that this one builds on.
+  bool IsOfBase(int of_line) const { return of_line == line; }
 
   // The bits that a spec may ask for.
   int least_bits = kLeastBits;

@@ -19,6 +19,7 @@
 #include "ops/quantizers/formula_ops.h"
 #include "ops/quantizers/formula_states.h"
 #include "ops/quantizers/formula_types.h"
+#include "ops/quantizers/formula_uses.h"
 #include "ops/quantizers/formula_words.h"
 #include "ops/quantizers/quantizer_text.h"
 #include "proto/base/status_macros.h"
@@ -132,6 +133,11 @@ class TextQuantizer final : public Quantizer {
     LOG(FATAL) << name_ << " finds its range by ops";
   }
 
+  absl::Status NameIsTaken() const {
+    return text_->Error(text_->line, absl::StrCat("there is a quantizer \"", name_,
+                                                  "\" already; want another name"));
+  }
+
   // Whether the formula can be used: what the functions above need.
   absl::Status Check(const QuantizerUse& use) const {
     ASSIGN_OR_RETURN(const Ops forward, FillForward(use));
@@ -145,7 +151,8 @@ class TextQuantizer final : public Quantizer {
     FormulaTypes types(*text_, recipe, use);
     RETURN_IF_ERROR(types.Take(forward, text_->forward));
     RETURN_IF_ERROR(types.Take(gradient, text_->gradient));
-    return CheckStates(*text_);
+    RETURN_IF_ERROR(CheckStates(*text_));
+    return CheckUses(*text_);
   }
 
  private:
@@ -252,14 +259,17 @@ QuantSpec SpecToCheck(const Quantizer& quantizer) {
 }  // namespace
 
 absl::StatusOr<std::vector<std::unique_ptr<Quantizer>>> ReadQuantizers(
-    absl::string_view text, absl::string_view file_name) {
+    absl::string_view text, absl::string_view file_name,
+    const std::function<bool(absl::string_view)>& is_taken) {
   ASSIGN_OR_RETURN(std::vector<QuantizerText> texts,
                    ParseQuantizerTexts(text, file_name, FindBuiltInText));
   std::vector<std::unique_ptr<Quantizer>> quantizers;
   for (std::unique_ptr<TextQuantizer>& quantizer : QuantizersOf(std::move(texts))) {
+    if (is_taken != nullptr && is_taken(quantizer->name())) return quantizer->NameIsTaken();
     const QuantSpec spec = SpecToCheck(*quantizer);
     for (const Era era : {Era::kFluid, Era::kPaddle2}) {
-      RETURN_IF_ERROR(quantizer->Check({spec, SlotRole::WEIGHT, Dims{4, 3}, era}));
+      RETURN_IF_ERROR(quantizer->Check(
+          {spec, SlotRole::WEIGHT, Dims(kStandInDims.begin(), kStandInDims.end()), era}));
       if (spec.granularity() == QuantSpec::PER_CHANNEL) continue;
       RETURN_IF_ERROR(quantizer->Check({spec, SlotRole::ACTIVATION, std::nullopt, era}));
     }

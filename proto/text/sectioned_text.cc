@@ -53,12 +53,24 @@ class Splitter {
     absl::string_view name;
     TextItem item;
     item.line = line_;
+    // A name may be in quotes too, so that a sentence without one is read as a name.
+    bool is_in_quotes = scanner.Peek() == '"';
     if (scanner.ReadName(absl::StrCat("the name of the ", kind_), &name)) {
       item.name = std::string(name);
+      if (is_in_quotes && scanner.AtEndOfLine()) {
+        return Error(absl::StrCat("no name before the sentence; expected ", ItemForm()));
+      }
       absl::string_view base;
-      if (bases_ == Bases::kAllowed && scanner.TryConsumeWord("of") &&
-          scanner.ReadName(absl::StrCat("the name of the ", kind_, " that it builds on"), &base)) {
-        item.base = std::string(base);
+      if (bases_ == Bases::kAllowed && scanner.TryConsumeWord("of")) {
+        is_in_quotes = scanner.Peek() == '"';
+        if (scanner.ReadName(absl::StrCat("the name of the ", kind_, " that it builds on"),
+                             &base)) {
+          item.base = std::string(base);
+          if (is_in_quotes && scanner.AtEndOfLine()) {
+            return Error(absl::StrCat("no name between of and the sentence; expected ", kind_, " ",
+                                      item.name, " of NAME \"what it is\""));
+          }
+        }
       }
       if (scanner.ReadQuoted("a sentence in quotes that says what it is", &item.doc) &&
           !scanner.AtEndOfLine()) {

@@ -161,8 +161,17 @@ TEST(TextQuantizer, WhatIsWrongIsReportedWithItsLine) {
       {"states:\n  number() -> (Out=a) {trained=\"yes\"}\n",
        "q.txt:3: a: trained is true or false"},
       {"states:\n  numbers() -> (Out=a)\n",
-       "q.txt:3: want number() -> (Out=NAME), or number_per_range or number_per_element in "
-       "states:"},
+       "q.txt:3: found numbers() -> (Out=a); did you mean number?; want number or "
+       "number_per_range or number_per_element() -> (Out=NAME) in states:"},
+      {"states:\n  number_per_chanel() -> (Out=a) {trained=true}\n",
+       "q.txt:3: found number_per_chanel() -> (Out=a) {trained=true}; did you mean "
+       "number_per_range?; want number or number_per_range or number_per_element() -> "
+       "(Out=NAME) in states:"},
+      {"states:\n  number(X=x) -> (Out=a)\n",
+       "q.txt:3: found number(X=x) -> (Out=a); want number or"},
+      {"settings:\n  nmber() -> (Out=a)\n",
+       "q.txt:3: found nmber() -> (Out=a); did you mean number?; want number() -> (Out=NAME) in "
+       "settings:"},
       {"settings:\n  number_per_range() -> (Out=r) {trained=true}\n",
        "q.txt:3: number_per_range in settings:; it declares a state, which is done in states:"},
       {"states:\n  var a f32[1]\n", "q.txt:3: a variable; want ops, whose names need none"},
@@ -209,7 +218,7 @@ TEST(TextQuantizer, WhatIsWrongIsReportedWithItsLine) {
        "straight_through=true passes it on unchanged, stop_gradient=true passes none"},
       {states + "forward:\n  floor(X=r) -> (Out=s) {stop_gradient=true}\n"
                 "  fake_quantize_dequantize_at_range(X=x, InScale=s) -> (Out=out)\n",
-       "q.txt:1: nothing computes r@GRAD: no path with a gradient leads from out to it"},
+       "q.txt:3: nothing computes r@GRAD: no path with a gradient leads from out to it"},
       {states + "forward:\n  sign(X=x) -> (Out=y) {stop_gradient=true}\n"
                 "  fake_quantize_dequantize_at_range(X=y, InScale=r) -> (Out=out)\n",
        "q.txt:1: nothing computes x@GRAD: no path with a gradient leads from out to it"},
@@ -242,7 +251,7 @@ TEST(TextQuantizer, WhatIsWrongIsReportedWithItsLine) {
        "update:"},
       {"states:\n  number_per_element() -> (Out=e)\n" + states.substr(8) + forward +
            "update:\n  reduce_mean(X=x) -> (Out=e)\n  scale(X=r) -> (Out=r)\n",
-       "q.txt:8: writes \"e\" as [1]; want [4, 3]"},
+       "q.txt:8: writes \"e\" as [1]; want [d0, d1], the shape of x"},
       {states + forward + "update:\n  scale(X=learning_rate) -> (Out=a)\n",
        "q.txt:7: update: does not write r, which is trained"},
       {states + forward + "update:\n  scale(X=rate) -> (Out=r)\n",
@@ -251,10 +260,14 @@ TEST(TextQuantizer, WhatIsWrongIsReportedWithItsLine) {
                 "{surrogate=\"clip\"}\n",
        "q.txt:5: fake_quantize_dequantize_at_range: surrogate is \"clip\"; want clamp_then_round"},
       {states + forward + "initial:\n  abs(X=x) -> (Out=r)\n",
-       "q.txt:7: writes \"r\" as [4, 3]; want [1]"},
+       "q.txt:7: writes \"r\" as [d0, d1], the shape of x; want [1]"},
       {states + "forward:\n  transpose(X=x) -> (Out=y) {axis=[1, 0]}\n"
                 "  fake_quantize_dequantize_at_range(X=y, InScale=r) -> (Out=out)\n",
-       "q.txt:6: writes \"out\" as [3, 4]; want [4, 3]"},
+       "q.txt:6: writes \"out\" as [d1, d0]; want [d0, d1], the shape of x"},
+      {"forward:\n  transpose(X=x) -> (Out=y) {axis=[1, 0]}\n"
+       "  fake_quantize_dequantize_at_range(X=x, InScale=y) -> (Out=out)\n",
+       "q.txt:4: fake_quantize_dequantize_at_range: InScale is [d1, d0]; want [1], where x is "
+       "[d0, d1]"},
       {states + forward + "initial:\n  relu X\n", "q.txt:7:8: found \"X\""},
       {states + forward +
            "surrogate:\n  fake_quantize_dequantize_at_range(X=x, InScale=r) -> (Out=out)\n",
@@ -330,6 +343,14 @@ TEST(TextQuantizer, StatesAreReadAndBeginSomewhere) {
        "initial:"},
       {"number() -> (Out=r) {trained=true, initial=0.0}",
        "q.txt:3: r: its first value is 0, and a range is above 0"},
+      {"number() -> (Out=r)",
+       "q.txt:3: r: it is 0 in every step; give its first value by initial=NUMBER or by an op of "
+       "initial:, or write it in update:"},
+      {"number() -> (Out=r) {initial=0.0}",
+       "q.txt:3: r: its first value is 0, and a range is above 0"},
+      {"number() -> (Out=r) {trained=true, initial=1.5}\ninitial:\n"
+       "  fill_constant() -> (Out=r) {shape=[1L], dtype=5, value=1.0}",
+       "q.txt:3: r: its first value is 1.5, and initial: writes it too; want one of the two"},
       {"number() -> (Out=r) {trained=true, initial=1.0}\n  number() -> (Out=v)",
        "q.txt:4: v: no op reads the state; leave it out, or read it"},
       {"number() -> (Out=r) {initial=1.0}\nupdate:\n"
@@ -346,6 +367,86 @@ TEST(TextQuantizer, StatesAreReadAndBeginSomewhere) {
         "q.txt");
     EXPECT_EQ(read.status(), absl::InvalidArgumentError(error)) << states;
   }
+}
+
+// What has no effect, each at its line.
+TEST(TextQuantizer, AllThatATextSaysIsUsed) {
+  const std::string states = "states:\n  number() -> (Out=r) {trained=true, initial=1.0}\n";
+  const std::string forward =
+      "forward:\n  fake_quantize_dequantize_at_range(X=x, InScale=r) -> (Out=out)\n";
+  const std::string unread = "nothing reads \"a\"; leave the op out, or read it";
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"states:\n  number() -> (Out=r) {initial=1.0}\n" + forward +
+           "update:\n  scale(X=r) -> (Out=a)\n",
+       "q.txt:7: update: writes no state; write one, or leave the section out"},
+      {states + forward + "initial:\n  scale(X=largest) -> (Out=a)\n",
+       "q.txt:7: initial: writes no state; write one, or leave the section out"},
+      {states + forward + "update:\n", "q.txt:6: update: has no op; leave it out"},
+      {"settings:\n  number() -> (Out=m) {default=1.0, min=0.0, max=1.0, doc=\"d\"}\n" + states +
+           forward,
+       "q.txt:3: m: no op reads the setting; leave it out, or read it"},
+      {states + "forward:\n  scale(X=r) -> (Out=a)\n" + forward.substr(9), "q.txt:5: " + unread},
+      {states + "forward:\n  scale(X=r) -> (Out=a)\n  scale(X=a) -> (Out=b)\n" + forward.substr(9),
+       "q.txt:6: nothing reads \"b\"; leave the op out, or read it"},
+      {states + forward +
+           "surrogate:\n  abs(X=x) -> (Out=a)\n  elementwise_mul(X=x, Y=r) -> (Out=out)\n",
+       "q.txt:7: " + unread},
+      {states + forward +
+           "gradient:\n  assign(X=out@GRAD) -> (Out=x@GRAD)\n  reduce_sum(X=x) -> (Out=r@GRAD)\n"
+           "  abs(X=x) -> (Out=a)\n",
+       "q.txt:9: " + unread},
+      {states + forward + "update:\n  abs(X=x) -> (Out=a)\n  scale(X=r) -> (Out=r)\n",
+       "q.txt:7: " + unread},
+      {"states:\n  number() -> (Out=r) {trained=true}\n" + forward +
+           "initial:\n  abs(X=x) -> (Out=a)\n  reduce_mean(X=x) -> (Out=r)\n",
+       "q.txt:7: " + unread},
+  };
+  for (const auto& [sections, error] : cases) {
+    const auto read = ReadQuantizers("quantizer q \"Q.\"\n" + sections, "q.txt");
+    EXPECT_EQ(read.status(), absl::InvalidArgumentError(error)) << sections;
+  }
+}
+
+// Settings are read by name, in attributes, and by words.
+TEST(TextQuantizer, SettingsAreReadInSeveralWays) {
+  const auto setting = [](const std::string& name) {
+    return "  number() -> (Out=" + name + ") {default=1.0, min=1.0, max=2.0, doc=\"d\"}\n";
+  };
+  Read("quantizer q \"Q.\"\nsettings:\n" + setting("a") + setting("b") + setting("c") +
+       "states:\n  number() -> (Out=r) {trained=true, initial=1.0}\nforward:\n"
+       "  scale(X=r) -> (Out=s) {scale=\"$a\", bias=\"$b+1\"}\n"
+       "  elementwise_mul(X=s, Y=c) -> (Out=range)\n"
+       "  fake_quantize_dequantize_at_range(X=x, InScale=range) -> (Out=out)\n");
+}
+
+// What a text takes over need not all be used.
+TEST(TextQuantizer, OpsOfAnotherMayHaveNoEffect) {
+  Read(
+      "quantizer q of lsq \"Q.\"\n"
+      "gradient:\n  assign(X=out@GRAD) -> (Out=x@GRAD)\n"
+      "  reduce_sum(X=out@GRAD) -> (Out=range@GRAD)\n"
+      "update:\n  assign(X=velocity) -> (Out=velocity)\n"
+      "  sgd(Param=range, Grad=range@GRAD, LearningRate=learning_rate) -> (ParamOut=range)\n");
+}
+
+// LLSQ compares the errors of half and double the range.
+TEST(TextQuantizer, UpdatesMayQuantize) {
+  Read(
+      "quantizer q \"Q.\"\nstates:\n  number() -> (Out=r) {initial=1.0}\nforward:\n"
+      "  fake_quantize_dequantize_at_range(X=x, InScale=r) -> (Out=out)\nupdate:\n"
+      "  scale(X=r) -> (Out=half) {scale=0.5}\n"
+      "  fake_quantize_dequantize_at_range(X=x, InScale=half) -> (Out=coarse)\n"
+      "  elementwise_sub(X=x, Y=coarse) -> (Out=error)\n  abs(X=error) -> (Out=size)\n"
+      "  reduce_mean(X=size) -> (Out=r)\n");
+}
+
+TEST(TextQuantizer, NamesThatAreTakenAreRefusedAtTheirLine) {
+  const auto read = ReadQuantizers(
+      "\nquantizer q \"Q.\"\nstates:\n  number() -> (Out=r) {initial=1.0}\nforward:\n"
+      "  fake_quantize_dequantize_at_range(X=x, InScale=r) -> (Out=out)\n",
+      "q.txt", [](absl::string_view name) { return name == "q"; });
+  EXPECT_EQ(read.status(), absl::InvalidArgumentError(
+                               "q.txt:2: there is a quantizer \"q\" already; want another name"));
 }
 
 }  // namespace

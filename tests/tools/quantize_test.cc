@@ -74,6 +74,17 @@ forward:
   EXPECT_THAT(without.err, HasSubstr("there is no quantizer \"wide\""));
 }
 
+// They are trained for nothing: what initial: finds in the weights is a range.
+TEST_F(QuantizeTool, TrainedRangesOfWeightsBeginWithWhatTheWeightsTell) {
+  for (const std::string quantizer : {"channel_wise_lsq", "tqt"}) {
+    folder_.Write("w.textproto",
+                  absl::StrCat("weights { quantizer: \"", quantizer, "\" form: FUSED }"));
+    const BinaryRun run = Run({"--config=w.textproto", absl::StrCat("--output=", quantizer)});
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    EXPECT_THAT(run.out, HasSubstr("computed on integers: 5 of 5 ops (100 %)\n"));
+  }
+}
+
 TEST_F(QuantizeTool, MeasuresInFloatAndOnIntegersAndReports) {
   EXPECT_THAT(Run({"--metric=-mean"}).out, HasSubstr("-mean (less is better): "));
   EXPECT_THAT(Run({"--metric=mean"}).out, HasSubstr("mean (larger is better): "));

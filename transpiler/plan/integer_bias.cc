@@ -42,7 +42,7 @@ OperandOrReason OperandOf(const Argument& operand, const SiteFacts& facts,
   const QuantSpec spec = StoredSpec(*quantizer, site->spec);
   const bool is_affine = spec.scheme() == QuantSpec::AFFINE;
   const bool is_never_negative =
-      site->role == SlotRole::ACTIVATION && facts.IsNeverNegative(*site->value);
+      site->role == SlotRole::ACTIVATION && facts.QuantizesNoNegatives(*site, *quantizer);
   const std::optional<CodeRange> held = CodesHeldOf(spec, is_never_negative);
   CodedOperand read = {{}, DeclaredDims(operand)};
   read.codes.is_wide = !held;
@@ -177,7 +177,7 @@ std::optional<std::string> IntegerBias::WhyNotCodes(const Argument& bias, const 
       !HasPowerOfTwoSteps(*quantizer, spec)) {
     return absl::StrCat(place, ", and not in one step that is a power of two");
   }
-  if (CodesHeldOf(spec, facts_.IsNeverNegative(*sums.value()))) {
+  if (CodesHeldOf(spec, facts_.QuantizesNoNegatives(of_sums, *quantizer))) {
     return absl::StrCat(place, ", to codes of 8 bits or fewer");
   }
   if (CodeRangeOf(spec).largest > kLargestCodeOfExactFloats) {

@@ -1,6 +1,7 @@
 #include "transpiler/plan/site_facts.h"
 
 #include "proto/program/op.h"
+#include "transpiler/plan/formula_facts.h"
 
 namespace fixpoint {
 
@@ -15,6 +16,11 @@ SiteFacts::SiteFacts(const Plan& plan, Era era, OpTypes* types)
 const Site* SiteFacts::FindSite(const Argument* input) const {
   const auto site = sites_.find(input);
   return site != sites_.end() ? site->second : nullptr;
+}
+
+bool SiteFacts::QuantizesNoNegatives(const Site& site, const Quantizer& quantizer) const {
+  return fixpoint::QuantizesNoNegatives(quantizer, site.spec, site.role, era(),
+                                        IsNeverNegative(*site.value));
 }
 
 }  // namespace fixpoint

@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "ops/codes/coded_product.h"
 #include "ops/never_negative.h"
+#include "ops/quantizer.h"
 #include "transpiler/plan/forward_facts.h"
 #include "transpiler/plan/plan.h"
 
@@ -22,6 +23,8 @@ class SiteFacts final : public ForwardFacts {
   const Site* FindSite(const Argument* input) const;
 
   bool IsNeverNegative(const Value& value) const { return never_negative_.Holds(value); }
+  // Whether what the quantizer of a site quantizes is never negative.
+  bool QuantizesNoNegatives(const Site& site, const Quantizer& quantizer) const;
   // A bias is rounded to the steps of the sums that it is added to.
   BiasForm BiasFormOf(const Argument& /*addend*/) const override { return BiasForm::kCodesOfSums; }
 

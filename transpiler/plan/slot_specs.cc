@@ -13,6 +13,7 @@
 #include "ops/quantizers/power_of_two_steps.h"
 #include "proto/program/op.h"
 #include "proto/wire/deterministic_bytes.h"
+#include "transpiler/plan/formula_facts.h"
 #include "transpiler/plan/rules.h"
 #include "transpiler/plan/target.h"
 #include "transpiler/plan/validate_plan.h"
@@ -99,13 +100,22 @@ std::optional<Reason> SlotSpecs::Complete(const OpSchema& schema, SlotPlan& slot
     }
   }
   detail = absl::StrCat(argument.slot_name(), " is ", argument.name());
+  const auto is_never_negative = [&] {
+    const bool of_value = never_negative_.Holds(*argument.value());
+    return quantizer == nullptr
+               ? of_value
+               : QuantizesNoNegatives(*quantizer, spec, slot.role, EraOf(target_), of_value);
+  };
   if (spec.signedness() == QuantSpec::UNSIGNED_IF_NEVER_NEGATIVE) {
     const bool is_unsigned =
-        spec.scheme() == QuantSpec::AFFINE ||
-        (never_negative_.Holds(*argument.value()) && !IsRightOperand(argument));
+        spec.scheme() == QuantSpec::AFFINE || (!IsRightOperand(argument) && is_never_negative());
     spec.set_signedness(is_unsigned ? QuantSpec::UNSIGNED : QuantSpec::SIGNED);
   } else if (spec.signedness() == QuantSpec::UNSIGNED && spec.scheme() == QuantSpec::SYMMETRIC &&
-             !never_negative_.Holds(*argument.value())) {
+             !is_never_negative()) {
+    if (never_negative_.Holds(*argument.value())) {
+      absl::StrAppend(&detail, ", and quantizer ", spec.quantizer(), " computes from it what it ",
+                      "quantizes");
+    }
     return Reason::kMayBeNegative;
   }
   if (spec.granularity() != QuantSpec::PER_CHANNEL) {
@@ -149,10 +159,12 @@ absl::Status SlotSpecs::CheckFcWeights() const {
       config_.fc_weights().quantizer(), ", because rules name another; leave one of them out"));
 }
 
-std::string SlotSpecs::QuantizersOf(QuantSpec::Granularity granularity) const {
+std::string SlotSpecs::QuantizersOf(QuantSpec::Granularity granularity, SlotRole::Role role) const {
   std::vector<std::string> names;
   for (const auto& quantizer : quantizers_.all()) {
-    if (quantizer->granularity() == granularity) names.emplace_back(quantizer->name());
+    if (quantizer->granularity() != granularity) continue;
+    if (role == SlotRole::ACTIVATION && !CanBeForActivations(*quantizer, EraOf(target_))) continue;
+    names.emplace_back(quantizer->name());
   }
   return absl::StrJoin(names, ", ");
 }
@@ -164,10 +176,10 @@ void SlotSpecs::Check(const SlotPlan& slot) {
   if (status.ok()) return;
   const Quantizer* const quantizer = quantizers_.Find(spec.quantizer());
   const bool is_of_others = quantizer != nullptr && spec.granularity() != quantizer->granularity();
-  complaints_.emplace_back(status.code(),
-                           absl::StrCat(PlaceOf(slot), ": ", std::string(status.message()),
-                                        is_of_others ? "; want one of " : "",
-                                        is_of_others ? QuantizersOf(spec.granularity()) : ""));
+  complaints_.emplace_back(
+      status.code(), absl::StrCat(PlaceOf(slot), ": ", std::string(status.message()),
+                                  is_of_others ? "; want one of " : "",
+                                  is_of_others ? QuantizersOf(spec.granularity(), slot.role) : ""));
 }
 
 void SlotSpecs::ComplainOfChannels(const SlotPlan& slot) {
@@ -176,7 +188,7 @@ void SlotSpecs::ComplainOfChannels(const SlotPlan& slot) {
       PlaceOf(slot), ": quantizer ", slot.spec.quantizer(),
       " has a scale for each channel, and which axis of an activation has them is not known; "
       "want one of ",
-      QuantizersOf(QuantSpec::PER_TENSOR))));
+      QuantizersOf(QuantSpec::PER_TENSOR, SlotRole::ACTIVATION))));
 }
 
 void SlotSpecs::CheckShared(const SlotPlan& first, const SlotPlan& other) {

@@ -67,8 +67,8 @@ class SlotSpecs {
   const std::vector<absl::Status>& complaints() const { return complaints_; }
 
  private:
-  // "abs_max, lsq".
-  std::string QuantizersOf(QuantSpec::Granularity granularity) const;
+  // Those for the role of a slot: "abs_max, lsq".
+  std::string QuantizersOf(QuantSpec::Granularity granularity, SlotRole::Role role) const;
   // Complains, once about each spec, about an activation that should have a scale for each channel.
   void ComplainOfChannels(const SlotPlan& slot);
 

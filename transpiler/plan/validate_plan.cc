@@ -17,6 +17,7 @@
 #include "proto/program/program.h"
 #include "proto/wire/deterministic_bytes.h"
 #include "transpiler/plan/complaints.h"
+#include "transpiler/plan/formula_facts.h"
 #include "transpiler/plan/integer_bias.h"
 #include "transpiler/plan/parameters.h"
 #include "transpiler/plan/scale_training.h"
@@ -216,26 +217,6 @@ absl::Status CheckObserver(const Site& site, const Quantizer& quantizer, Era pro
                    program == Era::kFluid ? "program" : "target", "'s era"));
 }
 
-// Whether ops compute the range from each tensor anew, so that freezing has none of an activation.
-bool FindsRangeFromValue(const Quantizer& quantizer, const QuantSpec& spec, Era era) {
-  const QuantizerForward forward =
-      quantizer.Forward({spec, SlotRole::ACTIVATION, std::nullopt, era});
-  absl::flat_hash_set<std::string> of_value = {Quantizer::kValue};
-  for (const OpDesc& op : forward.ops) {
-    const bool reads_value =
-        std::any_of(op.inputs().begin(), op.inputs().end(), [&](const OpDesc::Var& slot) {
-          return std::any_of(slot.arguments().begin(), slot.arguments().end(),
-                             [&](const std::string& name) { return of_value.contains(name); });
-        });
-    if (!reads_value) continue;
-    for (const OpDesc::Var& slot : op.outputs()) {
-      of_value.insert(slot.arguments().begin(), slot.arguments().end());
-    }
-  }
-  return std::any_of(forward.inputs.begin(), forward.inputs.end(),
-                     [&](const auto& input) { return of_value.contains(input.second); });
-}
-
 }  // namespace
 
 absl::Status CheckQuantizer(const Target& target, SlotRole::Role role, const QuantSpec& spec,
@@ -250,11 +231,8 @@ absl::Status CheckQuantizer(const Target& target, SlotRole::Role role, const Qua
         "PERCENTILE, MSE or KL, or a rule of the activation's slot");
   }
   RETURN_IF_ERROR(CheckSpec(*quantizer, spec));
-  if (role == SlotRole::ACTIVATION && FindsRangeFromValue(*quantizer, spec, EraOf(target))) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "quantizer ", quantizer->name(),
-        " computes the range from each tensor and keeps none, so that there is none of an "
-        "activation to freeze; it is for weights"));
+  if (role == SlotRole::ACTIVATION) {
+    RETURN_IF_ERROR(CheckIsForActivations(*quantizer, spec, EraOf(target)));
   }
   return CheckAbilities(target, role, *quantizer, spec);
 }

@@ -14,6 +14,7 @@ absl::StatusOr<SimulatedModel> Simulate(const Program& program, const RangeProfi
                                         TranspileOptions options, Scope* parameters) {
   SimulatedModel model{program.Clone(), {}, {}};
   options.profile = &profile;
+  options.starts_from_parameters = true;
   ASSIGN_OR_RETURN(TranspileResult result, Transpile(&model.program, options));
   if (result.new_startup) {
     ASSIGN_OR_RETURN(reference::Interpreter interpreter,

@@ -46,6 +46,12 @@ bool Writes(const std::vector<OpDesc>& ops, const std::string& name) {
   });
 }
 
+void AddStates(const std::vector<QuantizerState>& states, FirstValues* values) {
+  for (const QuantizerState& state : states) {
+    if (Writes(values->ops, state.name)) values->states.push_back(state.name);
+  }
+}
+
 }  // namespace
 
 bool HoldsRange(const Quantizer& quantizer, const QuantizerRecipe& recipe) {
@@ -63,9 +69,17 @@ FirstValues FirstValuesOfRange(const Site& site, const Quantizer& quantizer,
   // The two elements are neither a batch of samples nor of the value's shape.
   values.ops = quantizer.InitialOps({site.spec, site.role, std::nullopt, era});
   if (!ReadExtremesAlone(values.ops)) return {};
-  for (const QuantizerState& state : states) {
-    if (Writes(values.ops, state.name)) values.states.push_back(state.name);
-  }
+  AddStates(states, &values);
+  return values;
+}
+
+FirstValues FirstValuesOfWeight(const Site& site, const Quantizer& quantizer,
+                                const QuantizerRecipe& recipe, const QuantizerUse& use) {
+  FirstValues values;
+  values.site = &site;
+  values.are_of_weight = true;
+  values.ops = quantizer.InitialOps(use);
+  AddStates(recipe.state, &values);
   return values;
 }
 

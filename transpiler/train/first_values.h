@@ -24,11 +24,15 @@ bool HoldsRange(const Quantizer& quantizer, const QuantizerRecipe& recipe);
 // range itself, which is then known already; a step beside an offset is computed.
 struct FirstValues {
   const Site* site = nullptr;
+  bool are_of_weight = false;  // computed from the value itself, a parameter
   std::vector<OpDesc> ops;
   std::vector<std::string> states;
 };
 FirstValues FirstValuesOfRange(const Site& site, const Quantizer& quantizer,
                                const QuantizerRecipe& recipe, Era era);
+// The same from the elements of a weight. REQUIRES: the site is one of a parameter.
+FirstValues FirstValuesOfWeight(const Site& site, const Quantizer& quantizer,
+                                const QuantizerRecipe& recipe, const QuantizerUse& use);
 
 }  // namespace fixpoint
 

@@ -62,6 +62,12 @@ absl::Status FormulaWriter::WriteInitialValues(SiteWriting& writing) {
       return absl::OkStatus();
     }
   }
+  if (StartsFromWeight(site)) {
+    FirstValues values =
+        FirstValuesOfWeight(site, *writing.quantizer, *writing.recipe, UseOf(site, era));
+    if (!values.ops.empty()) context_.first_values.push_back(std::move(values));
+    return absl::OkStatus();
+  }
   std::vector<OpDesc> ops = writing.quantizer->InitialOps(UseOf(site, era));
   // A range that is known is the value of the state that holds it; other states are told by the
   // first tensor.
@@ -94,14 +100,23 @@ absl::Status FormulaWriter::WriteInitialValues(SiteWriting& writing) {
   return absl::OkStatus();
 }
 
+bool FormulaWriter::StartsFromWeight(const Site& site) const {
+  return context_.starts_from_parameters && context_.plan.is_inference &&
+         site.role == SlotRole::WEIGHT && site.value->op() == nullptr && !site.range.has_value();
+}
+
 absl::Status FormulaWriter::CheckIsKnownWithoutTraining(const SiteWriting& writing) const {
   const Site& site = *writing.site;
+  const Era era = EraOf(context_.target);
+  const bool starts_from_weight = StartsFromWeight(site);
   const FirstValues values =
-      FirstValuesOfRange(site, *writing.quantizer, *writing.recipe, EraOf(context_.target));
+      starts_from_weight
+          ? FirstValuesOfWeight(site, *writing.quantizer, *writing.recipe, UseOf(site, era))
+          : FirstValuesOfRange(site, *writing.quantizer, *writing.recipe, era);
   for (const QuantizerState& state : writing.recipe->state) {
     if (!state.is_trained || state.is_scale) continue;
     const bool is_in_range = std::count(values.states.begin(), values.states.end(), state.name) > 0;
-    if (is_in_range && site.range.has_value()) continue;
+    if (is_in_range && (starts_from_weight || site.range.has_value())) continue;
     return absl::FailedPreconditionError(absl::StrCat(
         "\"", site.value->variable().name(), "\": quantizer ", site.spec.quantizer(),
         " computes its range from \"", state.name,

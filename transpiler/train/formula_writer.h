@@ -30,6 +30,8 @@ class FormulaWriter {
 
  private:
   absl::Status WriteInitialValues(SiteWriting& writing);
+  // Whether the startup program computes states of the site from the weight.
+  bool StartsFromWeight(const Site& site) const;
   absl::Status CheckIsKnownWithoutTraining(const SiteWriting& writing) const;
 
   const Program& program_;

@@ -12,6 +12,8 @@
 //   assign_value() -> (Out=x.range) {shape=[2], dtype=5, fp32_values=[-1.0, 3.0]}
 //   reduce_max(X=x.range) -> (Out=x.most) {reduce_all=true}
 //   assign(X=x.most) -> (Out=x@threshold)
+//
+// The same ops read a weight itself where the startup program runs beside the parameters.
 
 #include <memory>
 #include <string>
@@ -96,17 +98,28 @@ class InitializeState final : public StagePass<TrainContext> {
     const auto append = [&](OpBuilder& op) {
       rewriter.Append(block, op.IntAttr("op_role", kForward).StringAttr(kInsertedByAttr, name()));
     };
-    const std::string& value = values.site->value->variable().name();
-    const std::string range = rewriter.FreshName(absl::StrCat(value, ".range"));
-    RETURN_IF_ERROR(rewriter.AddTensor(block, range, VarType::FP32, {2}).status());
-    append(rewriter.New("assign_value")
-               .Output("Out", range)
-               .IntsAttr("shape", {2})
-               .IntAttr("dtype", VarType::FP32)
-               .Attr(MakeFloatsAttr("fp32_values",
-                                    {values.site->range->min(), values.site->range->max()})));
+    const Variable& variable = values.site->value->variable();
+    const std::string& value = variable.name();
     OpTemplates templates(startup, &rewriter, block, EraOf(context.target), value);
-    templates.Bind(Quantizer::kValue, range);
+    if (values.are_of_weight) {
+      if (startup.Find(block, value) == nullptr) {
+        RETURN_IF_ERROR(rewriter
+                            .AddTensor(block, value, VarType::FP32, variable.tensor()->dims(),
+                                       /*persistable=*/true)
+                            .status());
+      }
+      templates.Bind(Quantizer::kValue, value);
+    } else {
+      const std::string range = rewriter.FreshName(absl::StrCat(value, ".range"));
+      RETURN_IF_ERROR(rewriter.AddTensor(block, range, VarType::FP32, {2}).status());
+      append(rewriter.New("assign_value")
+                 .Output("Out", range)
+                 .IntsAttr("shape", {2})
+                 .IntAttr("dtype", VarType::FP32)
+                 .Attr(MakeFloatsAttr("fp32_values",
+                                      {values.site->range->min(), values.site->range->max()})));
+      templates.Bind(Quantizer::kValue, range);
+    }
     for (const OpDesc& op : values.ops) {
       ASSIGN_OR_RETURN(OpBuilder filled, templates.Fill(op));
       append(filled);

@@ -288,6 +288,7 @@ absl::StatusOr<TranspileResult> Transpile(Program* program, const TranspileOptio
                        options.startup == nullptr ? &own_startup : options.startup);
   context.names = options.names;
   context.profile = options.profile;
+  context.starts_from_parameters = options.starts_from_parameters;
   context.given_plan = options.plan;
   PipelineOptions pipeline_options = options.pipeline_options;
   std::vector<std::string> free_passes;

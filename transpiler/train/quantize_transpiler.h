@@ -47,6 +47,9 @@ struct TranspileOptions {
   // A plan to follow instead of making one, and ranges to start with.
   const QuantPlan* plan = nullptr;
   const RangeProfile* profile = nullptr;
+  // Whether the startup program runs where the parameters are those that will be frozen, so that
+  // states of weights can be computed from them in a program that is not trained.
+  bool starts_from_parameters = false;
   // A user's own quantizers, passes and checks of targets; null: the built-in ones.
   const QuantizerTable* quantizers = nullptr;
   const CheckTable* checks = nullptr;

@@ -51,6 +51,7 @@ class TrainContext final : public PassContext {
   InputNames names;
   // Ranges that quantizers start with; null if none were given.
   const RangeProfile* profile = nullptr;
+  bool starts_from_parameters = false;  // TranspileOptions
 
   // A plan to follow instead of making one; null if none was given. Its positions are those of the
   // program that plan_quantizers finds.
@@ -59,7 +60,7 @@ class TrainContext final : public PassContext {
   // The plan as a file, for the program as plan_quantizers found it.
   QuantPlan plan_as_made;
   std::vector<NewState> new_state;
-  // Of sites whose range is known: states that begin with what it gives.
+  // Of sites whose range is known, and of weights that are: states that begin with what these give.
   std::vector<FirstValues> first_values;
   // By site of the plan, what the names of its quantizer stand for: states, and what the ops of its
   // formula write.

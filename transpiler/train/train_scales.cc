@@ -17,8 +17,9 @@
 // x's gradient is summed where the reader's was before. Weight decay and clipping, which are ops
 // between the gradients of parameters and their updates, do not apply to a scale. If a schedule
 // selects what readers read, the gradient of that op comes before the quantizer's; if it freezes
-// scales, the updates read a learning rate that becomes 0.
+// scales, what the updates wrote is replaced, from that step on, by what was there before them.
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -50,6 +51,14 @@
 
 namespace fixpoint {
 namespace {
+
+bool Writes(const std::vector<OpDesc>& ops, const std::string& name) {
+  return std::any_of(ops.begin(), ops.end(), [&name](const OpDesc& op) {
+    return std::any_of(op.outputs().begin(), op.outputs().end(), [&name](const OpDesc::Var& slot) {
+      return std::count(slot.arguments().begin(), slot.arguments().end(), name) > 0;
+    });
+  });
+}
 
 class ScaleTrainer {
  public:
@@ -208,8 +217,7 @@ class ScaleTrainer {
     if (ops.empty()) return absl::OkStatus();
     const Block& block = program_.block(0);
     OpTemplates templates(program_, &rewriter_, block, era_, site.value->variable().name());
-    ASSIGN_OR_RETURN(const std::string rate, LearningRate());
-    templates.Bind(Quantizer::kLearningRate, rate);
+    templates.Bind(Quantizer::kLearningRate, training_.learning_rate()->name());
     templates.Bind(Quantizer::kValue, site.value->variable().name());
     std::vector<std::string> updated;
     for (size_t i = 0; i < states.size(); ++i) {
@@ -220,30 +228,46 @@ class ScaleTrainer {
       templates.Bind(Quantizer::GradientOf(*state), gradient);
       updated.insert(updated.end(), {name, gradient});
     }
+    ASSIGN_OR_RETURN(const KeptStates kept, KeepStates(states, ops));
     ASSIGN_OR_RETURN(last_update_,
                      Write(templates, std::move(ops), kOptimize, updated, *last_update_));
-    return absl::OkStatus();
+    return FreezeStates(kept);
   }
 
-  // The learning rate that updates read: the program's or, if a schedule freezes scales, the
-  // program's until then and 0 from then on.
-  absl::StatusOr<std::string> LearningRate() {
-    if (!learning_rate_.empty()) return learning_rate_;
-    const Variable& rate = *training_.learning_rate();
-    if (!schedule_.has_freeze_scales_from_step()) return learning_rate_ = rate.name();
-    ASSIGN_OR_RETURN(const std::string counter,
-                     AddStepCounter(program_, pass_, &states_, &rewriter_));
-    ASSIGN_OR_RETURN(
-        const Variable* scheduled,
-        rewriter_.AddVariable(program_.block(0), rewriter_.FreshName(rate.name() + ".scheduled"),
-                              rate.desc()->type()));
-    OpBuilder select = rewriter_.New(kSelectFromStep);
-    select.Input("Before", rate.name())
-        .Input("Step", counter)
-        .Output("Out", scheduled->name())
-        .Attr(MakeLongAttr("from_step", schedule_.freeze_scales_from_step()));
-    last_update_ = &Insert(select, kOptimize, {}, *last_update_);
-    return learning_rate_ = scheduled->name();
+  // If a schedule freezes scales: copies the states that the update ops write and the formula
+  // reads; returns each state's variable with its copy.
+  using KeptStates = std::vector<std::pair<std::string, std::string>>;
+  absl::StatusOr<KeptStates> KeepStates(const StateNames& states, const std::vector<OpDesc>& ops) {
+    KeptStates kept;
+    if (!schedule_.has_freeze_scales_from_step()) return kept;
+    const Block& block = program_.block(0);
+    for (const auto& [state, name] : states) {
+      if (state->training_only || !Writes(ops, state->name)) continue;
+      ASSIGN_OR_RETURN(
+          const Variable* copy,
+          rewriter_.AddVariable(block, rewriter_.FreshName(absl::StrCat(name, ".kept")),
+                                program_.Find(block, name)->desc()->type()));
+      OpBuilder assign = rewriter_.New("assign");
+      assign.Input("X", name).Output("Out", copy->name());
+      last_update_ = &Insert(assign, kOptimize, {}, *last_update_);
+      kept.emplace_back(name, copy->name());
+    }
+    return kept;
+  }
+
+  absl::Status FreezeStates(const KeptStates& kept) {
+    for (const auto& [name, copy] : kept) {
+      ASSIGN_OR_RETURN(const std::string counter,
+                       AddStepCounter(program_, pass_, &states_, &rewriter_));
+      OpBuilder select = rewriter_.New(kSelectFromStep);
+      select.Input("Step", counter)
+          .Input("X", copy)
+          .Input("Before", name)
+          .Output("Out", name)
+          .Attr(MakeLongAttr("from_step", schedule_.freeze_scales_from_step()));
+      last_update_ = &Insert(select, kOptimize, {}, *last_update_);
+    }
+    return absl::OkStatus();
   }
 
   // The gradient of a state, whose last part `after` computes.
@@ -298,7 +322,6 @@ class ScaleTrainer {
   absl::flat_hash_map<const Op*, std::vector<const Op*>> gradients_;
   const Op* last_update_;
   const Schedule schedule_;
-  std::string learning_rate_;  // learning rate of the updates, once it is known
 };
 
 class TrainScales final : public StagePass<TrainContext> {

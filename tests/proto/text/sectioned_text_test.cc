@@ -65,6 +65,12 @@ TEST(SectionedText, ItemsBuildOnOthersWhereThatIsAllowed) {
   EXPECT_EQ(items->front().doc, "Q.");
   EXPECT_EQ(ErrorOf("pattern q of p \"Q.\"\n"),
             "f.txt:1:11: found \"of\"; expected a sentence in quotes that says what it is");
+  EXPECT_EQ(ParseSectionedText("quantizer q of \"Q.\"\n", "f.txt", "quantizer", {"states"},
+                               Bases::kAllowed)
+                .status()
+                .message(),
+            "f.txt:1: no name between of and the sentence; expected quantizer q of NAME \"what it "
+            "is\"");
 }
 
 TEST(SectionedText, MistakesAreReportedWithTheirLine) {
@@ -84,6 +90,8 @@ TEST(SectionedText, MistakesAreReportedWithTheirLine) {
   EXPECT_EQ(ErrorOf("pattern a\n"),
             "f.txt:1:10: found the end of the text; expected a sentence in quotes that says what "
             "it is");
+  EXPECT_EQ(ErrorOf("pattern \"b.\"  # no name\n"),
+            "f.txt:1: no name before the sentence; expected pattern NAME \"what it is\"");
 }
 
 }  // namespace

@@ -5,9 +5,12 @@
 #include <map>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "ops/quantizer_table.h"
+#include "ops/quantizers/text_quantizer.h"
 #include "proto/config/quant_config.pb.h"
 #include "proto/config/quant_spec.pb.h"
 #include "tests/runtime/reference/digits_training.h"
@@ -187,6 +190,57 @@ INSTANTIATE_TEST_SUITE_P(
                                QuantSpec::SEPARATE},
                     Quantizers{"OfAWindow", "abs_max", "range_abs_max", QuantSpec::SEPARATE}),
     [](const testing::TestParamInfo<Quantizers>& info) { return info.param.name; });
+
+// Whatever its update reads: neither of these ranges needs a learning rate to move.
+TEST(ScheduledTexts, StatesAreFrozenThatNoLearningRateMoves) {
+  auto read = ReadQuantizers(R"(quantizer followed "A moving average of the largest magnitude."
+states:
+  number() -> (Out=range) {initial=1.0}
+  number() -> (Out=steps) {initial=1.0}
+forward:
+  elementwise_div(X=range, Y=steps) -> (Out=share)
+  fake_quantize_dequantize_at_range(X=x, InScale=share) -> (Out=out)
+update:
+  abs(X=x) -> (Out=size)
+  reduce_max(X=size) -> (Out=most)
+  scale(X=range) -> (Out=old) {scale=0.9}
+  scale(X=most) -> (Out=new) {scale=0.1}
+  elementwise_add(X=old, Y=new) -> (Out=range)
+  scale(X=steps) -> (Out=steps) {bias=0.01}
+)",
+                             "q.txt");
+  ASSERT_TRUE(read.ok()) << read.status();
+  QuantizerTable quantizers;
+  for (auto& quantizer : *read) ASSERT_TRUE(quantizers.Add(std::move(quantizer)).ok());
+  QuantConfig config;
+  config.set_target("onednn_int8");
+  for (QuantSpec* spec : {config.mutable_weights(), config.mutable_activations()}) {
+    spec->set_quantizer("followed");
+    spec->set_form(QuantSpec::FUSED);
+    spec->set_granularity(QuantSpec::PER_TENSOR);
+  }
+  config.mutable_schedule()->set_freeze_scales_from_step(4);
+  DigitsOptions options;
+  options.quantizers = &quantizers;
+  DigitsTraining training(config, options);
+  const auto states = [&training] {
+    std::vector<std::vector<double>> values;
+    for (const char* suffix : {"@scale", "@range", "@steps"}) {
+      for (const std::string& name : training.NamesWith(suffix)) {
+        values.push_back(training.Values(name));
+      }
+    }
+    return values;
+  };
+  training.Train(2);
+  const auto second = states();
+  ASSERT_GE(second.size(), 8);
+  training.Train(1);
+  const auto third = states();
+  for (size_t i = 0; i < third.size(); ++i) EXPECT_NE(third[i], second[i]) << i;
+  training.Train(2);
+  EXPECT_EQ(states(), third);
+}
 
 // The range of a learned quantizer is that of the first step that uses it.
 TEST(LearnedSchedules, RangesBeginWithQuantization) {

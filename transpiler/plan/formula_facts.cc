@@ -89,6 +89,13 @@ absl::Status CheckIsForActivations(const Quantizer& quantizer, const QuantSpec& 
 }
 
 bool CanBeForActivations(const Quantizer& quantizer, Era era) {
+  for (const QuantizerRecipe& recipe : quantizer.recipes()) {
+    if (std::any_of(recipe.state.begin(), recipe.state.end(), [](const QuantizerState& state) {
+          return state.extent == QuantizerState::Extent::kElements;
+        })) {
+      return false;
+    }
+  }
   QuantSpec spec;
   spec.set_quantizer(std::string(quantizer.name()));
   spec.set_bits(quantizer.most_bits());

@@ -8,7 +8,7 @@ CIFAR-10, trained in float, and from there with each quantizer.
 
 A data set that is not given has no table. OUTPUT keeps checkpoints, parameters, programs and
 accuracies: a run that was interrupted goes on there, and rows that are there already are printed
-too. Every entry is of the lowered program. Prints tables in Markdown.
+too. It is for one number of epochs. Every entry is of the lowered program. Prints tables in Markdown.
 
 As in the papers the first and the last layer have 8 bits, and what residual connections add stays
 float.
@@ -101,6 +101,10 @@ def _table(task, runs, epochs, float_epochs, wanted):
             results.write_text(json.dumps(known, indent=1))
         return known[name]
 
+    trained_for = [float_epochs, epochs]
+    if known.setdefault("epochs", trained_for) != trained_for:
+        sys.exit(f"{results}: networks are trained for {known['epochs']} epochs, in float and with "
+                 f"quantizers; want another OUTPUT for {trained_for}")
     params = runs.path("float.params")
     in_float = kept("float", lambda: runs.in_float(float_epochs, task.float_rate)[2])
     print(f"\n| {task.title}, float {in_float:.2f} % | "
@@ -113,9 +117,10 @@ def _table(task, runs, epochs, float_epochs, wanted):
         for bits in _BITS:
             name = f"{row}.{bits}"
             if bits in has and wanted(row, bits):
-                profile = runs.profile(params) if row in _PROFILED else None
-                kept(name, lambda: runs.trained(name, _config(task, row, weights, activations, bits),
-                                                params, epochs, task.rate, profile))
+                config = _config(task, row, weights, activations, bits)
+                kept(name, lambda: runs.trained(
+                    name, config, params, epochs, task.rate,
+                    runs.profile(params) if row in _PROFILED else None))
             cells.append(f"{known[name]:.2f} %" if name in known else "" if bits in has else "-")
         print(f"| `{row}` | " + " | ".join(cells) + " |", flush=True)
 

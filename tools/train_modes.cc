@@ -93,6 +93,7 @@ absl::Status ReadInputs(const TrainCommand& command, TrainInputs& inputs) {
   if (!command.params.empty()) {
     ASSIGN_OR_RETURN(inputs.parameters,
                      LoadParameters(inputs.program->program.Proto(), command.params));
+    inputs.options.starts_from_parameters = true;
   }
   return absl::OkStatus();
 }

@@ -125,6 +125,9 @@ std::vector<OpSchema> ArithmeticOps() {
       .Hints("use_mkldnn@2")
       .Infer(SameAs("X", {"Out"}))
       .IsOfSamples()
+      .KeepsSignIf([](const OpAttributes& op) {
+        return op.op().inputs_size() == 1 && op.Float("scale") >= 0 && op.Float("bias") >= 0;
+      })
       .QuantizableOutputs({"Out"})
       .Stage({"X", "Out", /*normalizes=*/false, StagesOfScale})
       .Gradient("scale(X=Out@GRAD, ScaleTensor) -> (Out=X@GRAD)")
@@ -155,6 +158,11 @@ std::vector<OpSchema> ArithmeticOps() {
       .Hints("use_mkldnn@2, mkldnn_data_type@2")
       .Infer(SameAs("X", {"Out"}))
       .IsOfSamples()
+      .NeverNegativeIf([](const OpAttributes& op) {
+        return op.op().inputs_size() == 1 && op.Float("min") >= 0 && op.Float("max") >= 0;
+      })
+      .KeepsSignIf(
+          [](const OpAttributes& op) { return op.op().inputs_size() == 1 && op.Float("max") >= 0; })
       .QuantizableOutputs({"Out"})
       .Gradient("clip_grad(X, Min, Max, Out@GRAD) -> (X@GRAD)");
   ops.Define("clip_by_norm(X) -> (Out)")

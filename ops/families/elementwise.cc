@@ -58,7 +58,7 @@ std::vector<OpSchema> ElementwiseOps() {
                   .Hints(kFormats)
                   .KeepsSign()
                   .MultipliesElements());
-  Define(ops, "elementwise_div", "Out = X / Y.", "X, Y, Out, Out@GRAD").Hints(kFormats);
+  Define(ops, "elementwise_div", "Out = X / Y.", "X, Y, Out, Out@GRAD").Hints(kFormats).KeepsSign();
   Define(ops, "elementwise_max", "Out = max(X, Y).").Hints(kFormats).KeepsSign();
   Define(ops, "elementwise_min", "Out = min(X, Y).")
       .Hints("x_data_format, y_data_format")

@@ -115,6 +115,9 @@ void DefineConstants(OpList& ops) {
       .Attr("str_value", String(""))
       .Attr("place_type", Int(-1), Eras::kPaddle2)
       .Hints("force_cpu, use_mkldnn@2")
+      .NeverNegativeIf([](const OpAttributes& op) {
+        return op.op().inputs().empty() && op.String("str_value").empty() && op.Float("value") >= 0;
+      })
       .Infer(ShapeFromAttr({"ShapeTensor", "ShapeTensorList"}));
   ops.Define("fill_constant_batch_size_like(Input) -> (Out)")
       .Doc("fill_constant, with Input's size input_dim_idx as its size output_dim_idx.")

@@ -2,35 +2,25 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "ops/quantizers/formula_links.h"
 #include "ops/quantizers/formula_words.h"
 #include "proto/base/status_macros.h"
-#include "proto/program/slots.h"
 
 namespace fixpoint {
 namespace {
 
-bool HasArgument(const Slots& slots, const std::string& name) {
-  return std::any_of(slots.begin(), slots.end(), [&name](const OpDesc::Var& slot) {
-    return std::count(slot.arguments().begin(), slot.arguments().end(), name) > 0;
-  });
-}
-
-bool Reads(const QuantizerText::Section& section, const std::string& name) {
-  return std::any_of(section.ops.begin(), section.ops.end(),
-                     [&name](const OpDesc& op) { return HasArgument(op.inputs(), name); });
-}
-
 bool Writes(const QuantizerText::Section& section, const std::string& name) {
-  return std::any_of(section.ops.begin(), section.ops.end(),
-                     [&name](const OpDesc& op) { return HasArgument(op.outputs(), name); });
+  return NamesWrittenBy(section.ops).contains(name);
 }
 
 bool IsRange(const QuantizerText& text, const std::string& name) {
-  const OpDesc::Var* const range = FindSlot(QuantizeOpOf(text).inputs(), kScaleSlot);
-  return range != nullptr && range->arguments_size() == 1 && range->arguments(0) == name;
+  const std::vector<OpDesc> ops = OpsWithoutWords(text.forward.ops);
+  const auto quantize = std::find_if(ops.begin(), ops.end(), QuantizesFormula);
+  return quantize != ops.end() && NameInSlot(*quantize, kScaleSlot) == name;
 }
 
 absl::Status CheckState(const QuantizerText& text, const QuantizerText::State& state) {
@@ -38,18 +28,13 @@ absl::Status CheckState(const QuantizerText& text, const QuantizerText::State& s
     return text.Error(state.line, absl::StrCat(state.name, ": ", message));
   };
   const auto is_read = [&state](const QuantizerText::Section& section) {
-    return Reads(section, state.name);
+    return NamesReadBy(section.ops).contains(state.name);
   };
-  if (!is_read(text.initial) && !is_read(text.forward) && !is_read(text.surrogate) &&
-      !is_read(text.gradient) && !is_read(text.update)) {
+  if (!text.IsOfBase(state.line) && !is_read(text.initial) && !is_read(text.forward) &&
+      !is_read(text.surrogate) && !is_read(text.gradient) && !is_read(text.update)) {
     return wrong("no op reads the state; leave it out, or read it");
   }
-  const bool begins_by_ops = Writes(text.initial, state.name);
-  if (begins_by_ops && state.initial_value.has_value() && !text.IsOfBase(state.line)) {
-    return wrong(absl::StrCat("its first value is ", *state.initial_value,
-                              ", and initial: writes it too; want one of the two"));
-  }
-  if (begins_by_ops) return absl::OkStatus();
+  if (Writes(text.initial, state.name)) return absl::OkStatus();
   if (state.is_trained && !state.initial_value.has_value()) {
     return wrong(
         "it is trained and has no first value; give it by initial=NUMBER, or by an op of initial:");

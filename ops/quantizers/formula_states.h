@@ -9,7 +9,7 @@
 namespace fixpoint {
 
 // Error (kInvalidArgument), with file and line: no op reads a state; it is 0 in every step, or a
-// range that is not above 0; a trained one has no first value; one has two of them.
+// range that is not above 0; a trained one has no first value.
 absl::Status CheckStates(const QuantizerText& text);
 
 }  // namespace fixpoint

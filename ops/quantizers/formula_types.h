@@ -16,8 +16,9 @@
 
 namespace fixpoint {
 
-// The dimensions of the weight for which a text is checked. Errors call them d0 and d1.
-inline constexpr std::array<int64_t, 2> kStandInDims = {10007, 10009};
+// The dimensions of the weight for which a text is checked: unlikely ones, the second of which has
+// groups of usual sizes. Errors call them d0 and d1.
+inline constexpr std::array<int64_t, 2> kStandInDims = {10007, 10240};
 
 class FormulaTypes {
  public:

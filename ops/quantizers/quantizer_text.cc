@@ -187,7 +187,8 @@ class TextReader {
     const TextSection* const found = item_.Find(name);
     if (found == nullptr) return absl::OkStatus();
     ASSIGN_OR_RETURN(*section, ReadOps(name, has_gradient));
-    if (!section->ops.empty()) return absl::OkStatus();
+    // An empty section stands for none in place of that of the text that this one builds on.
+    if (!section->ops.empty() || !item_.base.empty()) return absl::OkStatus();
     return text_.Error(found->first_line - 1, absl::StrCat(name, ": has no op; leave it out"));
   }
 

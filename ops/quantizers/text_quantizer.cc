@@ -150,7 +150,11 @@ class TextQuantizer final : public Quantizer {
     RETURN_IF_ERROR(FormulaTypes(*text_, recipe, use).Take(update, text_->update));
     FormulaTypes types(*text_, recipe, use);
     RETURN_IF_ERROR(types.Take(forward, text_->forward));
-    RETURN_IF_ERROR(types.Take(gradient, text_->gradient));
+    return types.Take(gradient, text_->gradient);
+  }
+
+  // Whether all that the text says has an effect, and its states begin with something.
+  absl::Status CheckText() const {
     RETURN_IF_ERROR(CheckStates(*text_));
     return CheckUses(*text_);
   }
@@ -273,6 +277,7 @@ absl::StatusOr<std::vector<std::unique_ptr<Quantizer>>> ReadQuantizers(
       if (spec.granularity() == QuantSpec::PER_CHANNEL) continue;
       RETURN_IF_ERROR(quantizer->Check({spec, SlotRole::ACTIVATION, std::nullopt, era}));
     }
+    RETURN_IF_ERROR(quantizer->CheckText());
     quantizers.push_back(std::move(quantizer));
   }
   return quantizers;

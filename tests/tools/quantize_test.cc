@@ -74,7 +74,7 @@ forward:
   EXPECT_THAT(without.err, HasSubstr("there is no quantizer \"wide\""));
 }
 
-// They are trained for nothing: what initial: finds in the weights is a range.
+// No step trains them: ops of `initial:` compute them from the weights.
 TEST_F(QuantizeTool, TrainedRangesOfWeightsBeginWithWhatTheWeightsTell) {
   for (const std::string quantizer : {"channel_wise_lsq", "tqt"}) {
     folder_.Write("w.textproto",

@@ -106,6 +106,21 @@ TEST_F(TextQuantizers, OpsOfAFormulaCanKeepAValueFromBeingNegative) {
   EXPECT_EQ(Signedness(), QuantSpec::UNSIGNED);
 }
 
+// As papers clip values: at a number, and at a trained level.
+TEST_F(TextQuantizers, WhatIsClippedAboveZeroIsNotNegative) {
+  for (const char* ops : {"  scale(X=x) -> (Out=half) {scale=0.5}\n"
+                          "  clip(X=half) -> (Out=clipped) {min=0.0, max=1.0}\n",
+                          "  elementwise_min(X=x, Y=range) -> (Out=clipped)\n",
+                          "  elementwise_mul(X=x, Y=largest) -> (Out=codes)\n"
+                          "  elementwise_div(X=codes, Y=range) -> (Out=clipped)\n"}) {
+    quantizers_ = QuantizerTable();
+    Define(absl::StrCat(ops,
+                        "  abs(X=offset) -> (Out=gain)\n"
+                        "  elementwise_mul(X=clipped, Y=gain) -> (Out=value)\n"));
+    EXPECT_EQ(Signedness(), QuantSpec::UNSIGNED) << ops;
+  }
+}
+
 TEST_F(TextQuantizers, ACodeOfASampleDoesNotDependOnOthers) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"  reduce_max(X=x) -> (Out=most) {stop_gradient=true}\n"

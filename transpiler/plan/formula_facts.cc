@@ -28,7 +28,7 @@ void AddOutputs(const OpDesc& op, Names* names) {
   }
 }
 
-// What draws numbers adds them to each element alone.
+// Numbers that an op draws are added to each element alone.
 bool IsOfSamples(const OpDesc& op) {
   const OpSchema* const schema = FindOpSchema(op.type());
   return schema != nullptr && (schema->traits().is_of_samples || schema->traits().draws_numbers);
@@ -57,8 +57,9 @@ const OpDesc* FindMixOfSamples(const QuantizerForward& forward) {
 
 bool IsNeverNegative(const OpDesc& op, const Names& never_negative, Era era) {
   const OpSchema* const schema = FindOpSchema(op.type());
-  if (schema == nullptr || op.inputs().empty()) return false;
+  if (schema == nullptr) return false;
   if (schema->NeverNegative(op, era)) return true;
+  if (op.inputs().empty()) return false;
   if (!schema->KeepsSign(op, era) && !schema->KeepsRange(op, era)) return false;
   return std::all_of(op.inputs().begin(), op.inputs().end(), [&](const OpDesc::Var& slot) {
     return std::all_of(slot.arguments().begin(), slot.arguments().end(),
@@ -84,7 +85,7 @@ absl::Status CheckIsForActivations(const Quantizer& quantizer, const QuantSpec& 
   const OpDesc* const mix = FindMixOfSamples(forward);
   if (mix == nullptr) return absl::OkStatus();
   return wrong("computes what it quantizes by ", mix->type(),
-               ", which is no function of single elements, so that the codes of a sample would "
+               ", which is not known to compute each sample alone: the codes of a sample would "
                "depend on the batch");
 }
 
@@ -116,6 +117,9 @@ bool QuantizesNoNegatives(const Quantizer& quantizer, const QuantSpec& spec, Slo
   const QuantizerForward forward = quantizer.Forward({known, role, std::nullopt, era});
   Names never_negative;
   if (of_value) never_negative.insert(Quantizer::kValue);
+  for (const QuantizerState& state : quantizer.recipes().front().state) {
+    if (state.is_scale) never_negative.insert(state.name);
+  }
   for (const OpDesc& op : forward.ops) {
     if (IsNeverNegative(op, never_negative, era)) AddOutputs(op, &never_negative);
   }

@@ -21,8 +21,8 @@ absl::Status CheckIsForActivations(const Quantizer& quantizer, const QuantSpec& 
 bool CanBeForActivations(const Quantizer& quantizer, Era era);
 
 // Whether what the quantize op reads is never negative: the value itself, or what the formula's ops
-// compute from it. `of_value`: whether the value is never negative. That of the value where
-// CheckSpec refuses the spec; a signedness or an axis may be absent.
+// compute from it. `of_value`: whether the value is never negative, which is the answer where
+// CheckSpec refuses the spec. The spec may have no signedness and no axis.
 bool QuantizesNoNegatives(const Quantizer& quantizer, const QuantSpec& spec, SlotRole::Role role,
                           Era era, bool of_value);
 

@@ -179,20 +179,19 @@ std::string Rules::LayersText() const {
 
 absl::Status Rules::CheckAllMatched() const {
   std::vector<std::string> unmatched;
+  bool names_layer = false;
   for (int i = 0; i < config_.rules_size(); ++i) {
     if (match_counts_[i] > 0 || config_.rules(i).optional()) continue;
     unmatched.push_back(absl::StrCat(NameOf(i), " { ", config_.rules(i).ShortDebugString(), " }"));
-    if (config_.rules(i).has_layer() && !config_.rules(i).layer().empty()) {
-      absl::StrAppend(&unmatched.back(), LayersText());
-    }
+    names_layer |= !config_.rules(i).layer().empty();
     if (other_slots_[i].empty()) continue;
     absl::StrAppend(&unmatched.back(), " (ops that it matches but for the slot have ",
                     absl::StrJoin(other_slots_[i], ", "), ")");
   }
   if (unmatched.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("no quantizable op matches ", absl::StrJoin(unmatched, ", "),
-                   "; correct it, or set `optional: true` where that is meant"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "no quantizable op matches ", absl::StrJoin(unmatched, ", "), names_layer ? LayersText() : "",
+      "; correct it, or set `optional: true` where that is meant"));
 }
 
 }  // namespace fixpoint

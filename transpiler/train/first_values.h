@@ -30,7 +30,7 @@ struct FirstValues {
 };
 FirstValues FirstValuesOfRange(const Site& site, const Quantizer& quantizer,
                                const QuantizerRecipe& recipe, Era era);
-// The same from the elements of a weight. REQUIRES: the site is one of a parameter.
+// The states that InitialOps write, computed from the elements of a weight. REQUIRES: the site is one of a parameter.
 FirstValues FirstValuesOfWeight(const Site& site, const Quantizer& quantizer,
                                 const QuantizerRecipe& recipe, const QuantizerUse& use);
 

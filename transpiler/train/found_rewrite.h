@@ -29,7 +29,7 @@ inline constexpr char kTrainScalesPass[] = "train_scales";
 // quantized values too, and may quantize what nothing but an update reads.
 bool IsOfScaleTraining(const Op& op);
 
-// What quantizers do in the forward part; ops of scale training are no part of it. Linear in the
+// What quantizers do in the forward part, without ops of scale training. Linear in the
 // program. Errors: those of FindQuantizationSites.
 absl::StatusOr<FoundRewrite> FindRewrite(const Program& program, const QuantizerTable& quantizers);
 

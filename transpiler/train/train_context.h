@@ -60,7 +60,7 @@ class TrainContext final : public PassContext {
   // The plan as a file, for the program as plan_quantizers found it.
   QuantPlan plan_as_made;
   std::vector<NewState> new_state;
-  // Of sites whose range is known, and of weights that are: states that begin with what these give.
+  // States that begin with what a known range or a known weight gives.
   std::vector<FirstValues> first_values;
   // By site of the plan, what the names of its quantizer stand for: states, and what the ops of its
   // formula write.

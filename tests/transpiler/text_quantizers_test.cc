@@ -140,7 +140,7 @@ TEST_F(TextQuantizers, ACodeOfASampleDoesNotDependOnOthers) {
     EXPECT_THAT(
         std::string(status.message()),
         HasSubstr(absl::StrCat("quantizer q computes what it quantizes by ", type,
-                               ", which is no function of single elements, so that the codes of a "
+                               ", which is not known to compute each sample alone: the codes of a "
                                "sample would depend on the batch; it is for weights")));
   }
 }

@@ -140,6 +140,11 @@ forward:
   tanh(X=range) -> (Out=curve)
   scale(X=curve) -> (Out=largest_value) {scale=0.3, bias=0.1}
   fake_quantize_dequantize_at_range(X=centred, InScale=largest_value) -> (Out=out)
+quantizer curved of bent "The same range, of activations: no mean of a batch."
+forward:
+  tanh(X=range) -> (Out=curve)
+  scale(X=curve) -> (Out=largest_value) {scale=0.3, bias=0.1}
+  fake_quantize_dequantize_at_range(X=x, InScale=largest_value) -> (Out=out)
 )";
 
 TEST(Formulas, AreFrozenAsTheirFunctionsWereTrained) {
@@ -154,7 +159,7 @@ TEST(Formulas, AreFrozenAsTheirFunctionsWereTrained) {
   TranspileOptions options;
   options.quantizers = &quantizers;
   const auto forms = TrainForms(std::move(network),
-                                "activations { quantizer: 'bent' form: FUSED bits: 5 } "
+                                "activations { quantizer: 'curved' form: FUSED bits: 5 } "
                                 "weights { quantizer: 'channel_wise_bent' form: FUSED bits: 5 }",
                                 std::move(options));
   ASSERT_TRUE(forms.ok()) << forms.status();

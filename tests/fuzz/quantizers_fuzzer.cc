@@ -28,7 +28,7 @@ QuantSpec SpecOf(const Quantizer& quantizer) {
 
 // With and without a profile: first values are computed by ops, or follow from the range.
 void QuantizeBy(const Quantizer& quantizer, const QuantizerTable& table) {
-  static const RangeProfile& profile = [] {
+  static const RangeProfile* const kProfile = [] {
     auto* made = new RangeProfile;
     for (const char* name : {"x", "r", "h"}) {
       RangeProfile::Entry* const entry = made->add_entries();
@@ -36,7 +36,7 @@ void QuantizeBy(const Quantizer& quantizer, const QuantizerTable& table) {
       entry->set_min(-0.5);
       entry->set_max(3);
     }
-    return *made;
+    return made;
   }();
   TranspileOptions options;
   options.config.set_target("onednn_int8");
@@ -46,7 +46,7 @@ void QuantizeBy(const Quantizer& quantizer, const QuantizerTable& table) {
   }
   options.quantizers = &table;
   TranspileAndUndo(SmallTrainingProgram(), options);
-  options.profile = &profile;
+  options.profile = kProfile;
   TranspileAndUndo(SmallTrainingProgram(), options);
 }
 

@@ -78,12 +78,12 @@ absl::StatusOr<ExitCode> RunRewriteCommand(const RewriteCommand& command,
         output == "-" ? "rewrite" : output, &outputs);
   }
   std::string written;
-  const bool is_written = !command.output.empty() || read.program.edited();
+  const bool is_written = !command.output.empty() || output == "-" || report->is_changed;
   if (!command.dry_run && is_written) {
     RETURN_IF_ERROR(StageProgram(read.program, read.format, output, &outputs));
     RETURN_IF_ERROR(outputs.Commit());
     written = output;
-  } else if (!is_written && !command.json) {
+  } else if (!command.dry_run && !command.json) {
     WriteNotes(command.program, {kNotWrittenNote});
   }
   RETURN_IF_ERROR(

@@ -44,6 +44,7 @@ struct RewriteReport {
   std::vector<ReplacedMatch> replaced;  // in the order in which they were
   // In what is left, if that is asked for; in program order.
   std::vector<NearMatch> near_matches;
+  bool is_changed = false;  // the program, by patterns or by other passes
 };
 
 // What stands in place of what, as it is about to be written.

@@ -32,6 +32,7 @@ absl::StatusOr<RewriteReport> Rewrite(Program* program, absl::Span<const Pattern
   context.raised_types = options.raised_types;
   const bool was_quantized = IsMarked(*program);
   RETURN_IF_ERROR(pipeline.Run(*program, context, options.pipeline_options));
+  context.report.is_changed = program->edited();
   if (program->edited()) StoreEditLog(program).set_prepares(!was_quantized);
   return std::move(context.report);
 }

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "absl/container/flat_hash_set.h"
+#include "ops/quantizers/formula_ops.h"
 #include "proto/program/attributes.h"
 
 namespace fixpoint {
@@ -38,17 +39,9 @@ bool ReadExtremesAlone(const std::vector<OpDesc>& ops) {
   return true;
 }
 
-bool Writes(const std::vector<OpDesc>& ops, const std::string& name) {
-  return std::any_of(ops.begin(), ops.end(), [&name](const OpDesc& op) {
-    return std::any_of(op.outputs().begin(), op.outputs().end(), [&name](const auto& slot) {
-      return std::count(slot.arguments().begin(), slot.arguments().end(), name) > 0;
-    });
-  });
-}
-
 void AddStates(const std::vector<QuantizerState>& states, FirstValues* values) {
   for (const QuantizerState& state : states) {
-    if (Writes(values->ops, state.name)) values->states.push_back(state.name);
+    if (!OpsThatWrite(values->ops, {state.name}).empty()) values->states.push_back(state.name);
   }
 }
 

@@ -19,7 +19,6 @@
 // selects what readers read, the gradient of that op comes before the quantizer's; if it freezes
 // scales, what the updates wrote is replaced, from that step on, by what was there before them.
 
-#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,6 +31,7 @@
 #include "absl/strings/str_cat.h"
 #include "ops/op_form.h"
 #include "ops/op_schema.h"
+#include "ops/quantizers/formula_ops.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/attributes.h"
 #include "proto/program/op_builder.h"
@@ -51,14 +51,6 @@
 
 namespace fixpoint {
 namespace {
-
-bool Writes(const std::vector<OpDesc>& ops, const std::string& name) {
-  return std::any_of(ops.begin(), ops.end(), [&name](const OpDesc& op) {
-    return std::any_of(op.outputs().begin(), op.outputs().end(), [&name](const OpDesc::Var& slot) {
-      return std::count(slot.arguments().begin(), slot.arguments().end(), name) > 0;
-    });
-  });
-}
 
 class ScaleTrainer {
  public:
@@ -242,7 +234,7 @@ class ScaleTrainer {
     if (!schedule_.has_freeze_scales_from_step()) return kept;
     const Block& block = program_.block(0);
     for (const auto& [state, name] : states) {
-      if (state->training_only || !Writes(ops, state->name)) continue;
+      if (state->training_only || OpsThatWrite(ops, {state->name}).empty()) continue;
       ASSIGN_OR_RETURN(
           const Variable* copy,
           rewriter_.AddVariable(block, rewriter_.FreshName(absl::StrCat(name, ".kept")),

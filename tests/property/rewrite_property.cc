@@ -384,6 +384,7 @@ absl::Status Check(uint64_t seed, std::string* text, RewriteOutcome* outcome) {
   const size_t shipped = patterns.size();
   patterns.insert(patterns.end(), network.patterns.begin(), network.patterns.end());
   const std::string original = program.Proto().SerializeAsString();
+  Program explained = program.Clone();
   ASSIGN_OR_RETURN(const RewriteReport report, RewriteByMost(&program, shipped, &patterns));
   outcome->replaced = static_cast<int>(report.replaced.size());
   for (const ReplacedMatch& replaced : report.replaced) {
@@ -394,6 +395,12 @@ absl::Status Check(uint64_t seed, std::string* text, RewriteOutcome* outcome) {
   };
   for (const Finding& finding : Verify(program)) {
     if (finding.severity == Severity::kError) return broken("rewrites: ", finding.message);
+  }
+  RewriteOptions explain;
+  explain.explain = true;
+  RETURN_IF_ERROR(Rewrite(&explained, patterns, explain).status());
+  if (explained.Proto().SerializeAsString() != program.Proto().SerializeAsString()) {
+    return broken("explained: other bytes:\n", PrintProgram(explained.Proto()));
   }
   ASSIGN_OR_RETURN(const std::vector<Tensor> after,
                    Results(program, network.startup, network.fetches));

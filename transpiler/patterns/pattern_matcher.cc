@@ -133,12 +133,11 @@ class PatternMatcher::Search {
 
   std::optional<Match> From(const Op& root) {
     block_ = &root.block();
-    Match match;
-    match.pattern = &pattern_;
-    match.ops.resize(pattern_.before.size());
-    match.values.resize(pattern_.values.size());
-    match.attributes.resize(pattern_.variables.size());
-    if (Try(root, 0, match)) return match;
+    match_.pattern = &pattern_;
+    match_.ops.resize(pattern_.before.size());
+    match_.values.resize(pattern_.values.size());
+    match_.attributes.resize(pattern_.variables.size());
+    if (Try(root, 0)) return std::move(match_);
     if (partial_ != nullptr && comparisons_ > kMostComparisons) {
       partial_->obstacle = {
           &root, absl::StrCat("more than ", kMostComparisons,
@@ -148,36 +147,57 @@ class PatternMatcher::Search {
   }
 
  private:
-  // Whether the op is that of a step, and those of later steps are found too; `match` is then
-  // complete.
-  bool Try(const Op& op, size_t step, Match& match) {
+  // Whether the op is that of a step, and those of later steps are found too; the match is then
+  // complete, and else as it was.
+  bool Try(const Op& op, size_t step) {
     const int index = pattern_.steps[step].op;
+    if (op.type() != pattern_.before[index].type) {
+      return Fail(op, [&] {
+        return absl::StrCat("the pattern has ", pattern_.before[index].type, " here");
+      });
+    }
     const Operands operands = CommutingOperands(op);
     for (const bool swapped : {false, true}) {
       if (swapped && operands.x == nullptr) break;
-      Match longer = match;
-      if (!Bind(op, index, swapped ? operands : Operands(), longer)) continue;
-      if (!ConditionsHold(step, longer)) continue;
+      const Bound before{bound_values_.size(), bound_attributes_.size()};
       const bool has_other_order = operands.x != nullptr && !swapped;
-      if (has_other_order) ++orders_left_;
-      const bool is_found = step + 1 == pattern_.steps.size() || FindOnce(step + 1, longer);
-      if (has_other_order) --orders_left_;
-      if (is_found) {
-        match = std::move(longer);
-        return true;
+      if (Bind(op, index, swapped ? operands : Operands())) {
+        match_.ops[index] = &op;
+        if (ConditionsHold(step)) {
+          if (has_other_order) ++orders_left_;
+          const bool is_found = step + 1 == pattern_.steps.size() || FindOnce(step + 1);
+          if (has_other_order) --orders_left_;
+          if (is_found) return true;
+        }
+        match_.ops[index] = nullptr;
       }
+      Unbind(before);
     }
     return false;
   }
 
-  bool ConditionsHold(size_t step, const Match& match) {
-    const Op& root = *match.ops[pattern_.steps.front().op];
+  // How much of the match is bound.
+  struct Bound {
+    size_t values;
+    size_t attributes;
+  };
+  void Unbind(const Bound& down_to) {
+    for (; bound_values_.size() > down_to.values; bound_values_.pop_back()) {
+      match_.values[bound_values_.back()] = nullptr;
+    }
+    for (; bound_attributes_.size() > down_to.attributes; bound_attributes_.pop_back()) {
+      match_.attributes[bound_attributes_.back()].Clear();
+    }
+  }
+
+  bool ConditionsHold(size_t step) {
+    const Op& root = *match_.ops[pattern_.steps.front().op];
     for (const int i : pattern_.steps[step].conditions) {
       const PatternCondition& condition = pattern_.conditions[i];
-      if (Holds(condition, match)) continue;
-      const auto reason = [&] { return WhyNot(condition, match); };
+      if (Holds(condition, match_)) continue;
+      const auto reason = [&] { return WhyNot(condition, match_); };
       const bool is_told = of_root_ != nullptr && *of_root_ && (*of_root_)->ops == all_ops();
-      if (step > 0 && !is_told) return Fail(match, root, reason);
+      if (step > 0 && !is_told) return Fail(root, reason);
       if (!ForgivesRoot(all_ops(), root, reason)) return false;
     }
     return true;
@@ -198,38 +218,38 @@ class PatternMatcher::Search {
       return H::combine(std::move(h), end.step, end.values, end.attributes);
     }
   };
-  DeadEnd EndAt(size_t step, const Match& match) const {
+  DeadEnd EndAt(size_t step) const {
     DeadEnd end{step, {}, {}};
     for (const int value : pattern_.steps[step - 1].kept_values) {
-      end.values.push_back(match.values[value]);
+      end.values.push_back(match_.values[value]);
     }
     for (const int variable : pattern_.steps[step - 1].kept_attributes) {
-      end.attributes.push_back(DeterministicBytes(match.attributes[variable]));
+      end.attributes.push_back(DeterministicBytes(match_.attributes[variable]));
     }
     return end;
   }
 
   // Find, where it has not failed before. An op that is there already may be the only thing that
   // hinders, and another order may be without it.
-  bool FindOnce(size_t step, Match& match) {
-    if (!dead_ends_.empty() && dead_ends_.contains(EndAt(step, match))) return false;
+  bool FindOnce(size_t step) {
+    if (!dead_ends_.empty() && dead_ends_.contains(EndAt(step))) return false;
     const int ops_there_already = ops_there_already_;
-    if (Find(step, match)) return true;
+    if (Find(step)) return true;
     if (orders_left_ > 0 && ops_there_already == ops_there_already_) {
-      dead_ends_.insert(EndAt(step, match));
+      dead_ends_.insert(EndAt(step));
     }
     return false;
   }
 
-  bool Find(size_t step, Match& match) {
+  bool Find(size_t step) {
     const MatchStep& next = pattern_.steps[step];
-    const Value& value = *match.values[next.value];
+    const Value& value = *match_.values[next.value];
     if (next.writes) {
-      if (value.written_by() != nullptr) return Try(*value.op(), step, match);
+      if (value.written_by() != nullptr) return Try(*value.op(), step);
       const Argument* const reader =
           *std::find_if(value.readers().begin(), value.readers().end(),
-                        [&match](const Argument* argument) { return match.Has(argument->op()); });
-      return Fail(match, reader->op(), [&] {
+                        [this](const Argument* argument) { return match_.Has(argument->op()); });
+      return Fail(reader->op(), [&] {
         return absl::StrCat("\"", value.variable().name(), "\" is written by no op; want ",
                             pattern_.before[next.op].type);
       });
@@ -239,11 +259,11 @@ class PatternMatcher::Search {
       if (passes_again && reader->op().type() != pattern_.before[next.op].type) ++comparisons_;
       const bool has_other_reader = reader != value.readers().back();
       if (has_other_reader) ++orders_left_;
-      const bool is_found = Try(reader->op(), step, match);
+      const bool is_found = Try(reader->op(), step);
       if (has_other_reader) --orders_left_;
       if (is_found) return true;
     }
-    return Fail(match, *value.op(), [&] {
+    return Fail(*value.op(), [&] {
       return absl::StrCat("\"", value.variable().name(), "\" is read by no ",
                           pattern_.before[next.op].type, " as it is looked for");
     });
@@ -251,18 +271,18 @@ class PatternMatcher::Search {
 
   // Notes why the match goes no further. `reason` is asked only if somebody wants to know.
   template <typename Reason>
-  bool Fail(const Match& match, const Op& op, Reason reason) {
+  bool Fail(const Op& op, Reason reason) {
     if (partial_ == nullptr) return false;
     const int found = static_cast<int>(
-        std::count_if(match.ops.begin(), match.ops.end(), [](const Op* op) { return op; }));
+        std::count_if(match_.ops.begin(), match_.ops.end(), [](const Op* op) { return op; }));
     if (found > partial_->ops) *partial_ = {found, {&op, reason()}};
     return false;
   }
 
   // Fail, for a slot, an attribute or a type of an op; true if that is forgiven.
   template <typename Reason>
-  bool FailForm(const Match& match, const Op& op, int index, Reason reason) {
-    if (index != pattern_.steps.front().op) return Fail(match, op, reason);
+  bool FailForm(const Op& op, int index, Reason reason) {
+    if (index != pattern_.steps.front().op) return Fail(op, reason);
     return ForgivesRoot(all_ops() - 1, op, reason);
   }
 
@@ -275,26 +295,20 @@ class PatternMatcher::Search {
   }
   int all_ops() const { return static_cast<int>(pattern_.before.size()); }
 
-  bool Bind(const Op& op, int index, const Operands& swapped, Match& match) {
+  bool Bind(const Op& op, int index, const Operands& swapped) {
     const PatternOp& wanted = pattern_.before[index];
-    const auto fail = [&](auto... why) {
-      return Fail(match, op, [&] { return absl::StrCat(why...); });
-    };
-    if (op.type() != wanted.type) return fail("the pattern has ", wanted.type, " here");
+    const auto fail = [&](auto... why) { return Fail(op, [&] { return absl::StrCat(why...); }); };
     if (++comparisons_ > kMostComparisons) return false;
     if (&op.block() != block_ || !op.sub_blocks().empty() || !IsForward(op)) {
       return fail("it is in another block, runs a block, or is not of the forward part");
     }
-    if (match.Has(op)) {
+    if (match_.Has(op)) {
       ++ops_there_already_;
       return fail("the pattern has two ops of that type here");
     }
-    if (const std::optional<std::string> fused = FindFusedAttribute(op.desc())) {
-      return fail("its ", *fused, " says that it does other ops' work too");
-    }
     for (const Argument* input : op.inputs()) {
       if (input->value() != nullptr && !HasSlot(wanted.inputs, input->slot_name()) &&
-          !FailForm(match, op, index, [input] {
+          !FailForm(op, index, [input] {
             return absl::StrCat("it reads ", std::string(input->slot_name()),
                                 ", which the pattern's op does not");
           })) {
@@ -302,7 +316,7 @@ class PatternMatcher::Search {
       }
     }
     for (const PatternAttribute& attribute : wanted.attributes) {
-      if (!BindAttribute(op, attribute, index, match)) return false;
+      if (!BindAttribute(op, attribute, index)) return false;
     }
     for (const bool is_output : {false, true}) {
       for (const PatternSlot& slot : is_output ? wanted.outputs : wanted.inputs) {
@@ -318,40 +332,42 @@ class PatternMatcher::Search {
           } else if (argument == swapped.y) {
             argument = swapped.x;
           }
-          if (!BindValue(*argument, slot, slot.values[i], index, match)) return false;
+          if (!BindValue(*argument, slot, slot.values[i], index)) return false;
         }
       }
     }
-    match.ops[index] = &op;
+    if (const std::optional<std::string> fused = FindFusedAttribute(op.desc())) {
+      return fail("its ", *fused, " says that it does other ops' work too");
+    }
     return true;
   }
 
-  bool BindAttribute(const Op& op, const PatternAttribute& wanted, int index, Match& match) {
+  bool BindAttribute(const Op& op, const PatternAttribute& wanted, int index) {
     const OpDesc::Attr* const has = AttrOrDefault(op.desc(), wanted.name, era_);
     const OpDesc::Attr* want = &wanted.value;
     if (wanted.variable >= 0) {
-      OpDesc::Attr& bound = match.attributes[wanted.variable];
+      OpDesc::Attr& bound = match_.attributes[wanted.variable];
       if (has != nullptr && !bound.has_type()) {
         bound = *has;
+        bound_attributes_.push_back(wanted.variable);
         return true;
       }
       want = &bound;
     }
     if (has != nullptr && SayTheSame(*want, *has)) return true;
-    return FailForm(match, op, index, [&] {
+    return FailForm(op, index, [&] {
       return absl::StrCat(wanted.name, " is ", has == nullptr ? "not given" : PrintAttrValue(*has),
                           ", and not ", want->has_type() ? PrintAttrValue(*want) : "given");
     });
   }
 
-  bool BindValue(const Argument& argument, const PatternSlot& slot, int named, int index,
-                 Match& match) {
-    const Value*& bound = match.values[named];
+  bool BindValue(const Argument& argument, const PatternSlot& slot, int named, int index) {
+    const Value*& bound = match_.values[named];
     const Value* const value = argument.value();
     if (value != nullptr && bound == value) return true;
     const PatternValue& wanted = pattern_.values[named];
     if (value == nullptr || bound != nullptr) {
-      return Fail(match, argument.op(), [&] {
+      return Fail(argument.op(), [&] {
         const std::string read =
             absl::StrCat(slot.name, " is \"", std::string(argument.name()), "\"");
         if (bound == nullptr) return absl::StrCat(read, ", which is no value");
@@ -366,9 +382,10 @@ class PatternMatcher::Search {
         return absl::StrCat(slot.name, " is \"", std::string(argument.name()), "\", which ",
                             unlike);
       };
-      if (!unlike.empty() && !FailForm(match, argument.op(), index, reason)) return false;
+      if (!unlike.empty() && !FailForm(argument.op(), index, reason)) return false;
     }
     bound = value;
+    bound_values_.push_back(named);
     return true;
   }
 
@@ -377,6 +394,9 @@ class PatternMatcher::Search {
   PartialMatch* partial_ = nullptr;
   std::optional<PartialMatch>* of_root_ = nullptr;
   const Block* block_ = nullptr;
+  Match match_;
+  std::vector<int> bound_values_;      // positions in match_.values, in the order of binding
+  std::vector<int> bound_attributes_;  // positions in match_.attributes
   int comparisons_ = 0;
   absl::flat_hash_set<size_t> passed_;  // steps at which readers were passed over
   int orders_left_ = 0;                 // of what is being tried: other orders, and other readers

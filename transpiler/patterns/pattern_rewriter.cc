@@ -5,7 +5,6 @@
 #include <utility>
 #include <variant>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -18,6 +17,7 @@
 #include "proto/program/rewriter.h"
 #include "transpiler/patterns/derived_gradients.h"
 #include "transpiler/patterns/match_conditions.h"
+#include "transpiler/patterns/match_sites.h"
 #include "transpiler/patterns/pattern_matcher.h"
 #include "transpiler/patterns/replaced_gradients.h"
 #include "transpiler/patterns/replacement.h"
@@ -40,7 +40,6 @@ absl::flat_hash_set<std::string> TypesOf(absl::Span<const Pattern* const> patter
   return types;
 }
 
-// One walk through all ops for each pattern.
 absl::Status GoesOn(const absl::flat_hash_set<std::string>& applied, absl::string_view how_long) {
   std::vector<std::string> names(applied.begin(), applied.end());
   std::sort(names.begin(), names.end());
@@ -51,32 +50,30 @@ absl::Status GoesOn(const absl::flat_hash_set<std::string>& applied, absl::strin
                    "; leave out one that makes what another, or itself, matches"));
 }
 
+// Each pattern in turn, wherever it matches.
 class Round {
  public:
   // `most_ops`: how many ops the program may have.
-  Round(absl::Span<const Pattern* const> patterns, Program* program, int64_t most_ops,
-        RewriteReport* report, const ApplyOptions& options)
+  Round(absl::Span<const Pattern* const> patterns, Program* program, MatchSites* sites,
+        int64_t most_ops, RewriteReport* report, const ApplyOptions& options)
       : program_(*program),
+        sites_(*sites),
         most_ops_(most_ops),
+        op_count_(CountOps(*program)),
         era_(EraOf(*program)),
         patterns_(patterns),
         links_(*program, TypesOf(patterns)),
         named_(NamesInAllAttributes(*program)),
         report_(*report),
         options_(options) {
-    for (const Pattern* pattern : patterns) by_root_.try_emplace(pattern->root().type);
-    for (const Op& op : program->ops()) {
-      Note(op);
-      ++op_count_;
-    }
+    sites_.BeginRound();
   }
 
   absl::Status Run() {
-    for (const Pattern* pattern : patterns_) {
-      // What is inserted is added at the end.
-      std::vector<const Op*>& ops = by_root_.at(pattern->root().type);
-      for (size_t i = 0; i < ops.size(); ++i) {
-        if (!ops[i]->removed()) RETURN_IF_ERROR(TryAt(*ops[i], *pattern));
+    for (size_t p = 0; p < patterns_.size(); ++p) {
+      size_t place = 0;
+      for (; const Op* root = sites_.FindRoot(p, &place); ++place) {
+        if (!root->removed()) RETURN_IF_ERROR(TryAt(*root, *patterns_[p]));
         if (op_count_ > most_ops_) {
           return GoesOn(applied_, absl::StrCat("after the program has grown to ",
                                                options_.most_growth, " times its size"));
@@ -90,11 +87,6 @@ class Round {
   const absl::flat_hash_set<std::string>& applied() const { return applied_; }
 
  private:
-  void Note(const Op& op) {
-    const auto ops = by_root_.find(op.type());
-    if (ops != by_root_.end()) ops->second.push_back(&op);
-  }
-
   absl::Status TryAt(const Op& root, const Pattern& pattern) {
     const PatternMatcher matcher(pattern, era_);
     const std::optional<Match> match = matcher.MatchAt(root);
@@ -181,12 +173,14 @@ class Round {
         RETURN_IF_ERROR(rewriter.AddVariable(block, var).status());
       }
     }
+    sites_.TouchReplaced(match.ops);
+    std::vector<const Op*> added;
     for (const OpDesc& op : replacement.ops) {
       const Op& inserted = rewriter.InsertBefore(match.last_op(), op);
-      inserted_.insert(&inserted);
-      Note(inserted);
-      ++op_count_;
+      added.push_back(&inserted);
     }
+    inserted_.insert(added.begin(), added.end());
+    op_count_ += static_cast<int64_t>(added.size());
     for (const OpDesc& op : derived.ops) rewriter.InsertBefore(*gradients.first, op);
     // The last ones first: dropping one takes the handle of the last.
     std::vector<const Argument*> addends = derived.dropped_addends;
@@ -205,6 +199,7 @@ class Round {
       }
       rewriter.Remove(*op);
     }
+    sites_.TouchInserted(added);
     for (const Variable* variable : written) {
       if (options_.keep_variables) break;
       if (!variable->removed() && !variable->is_used() && variable->desc() != nullptr &&
@@ -227,16 +222,15 @@ class Round {
   }
 
   Program& program_;
+  MatchSites& sites_;
   const int64_t most_ops_;
-  int64_t op_count_ = 0;  // with those that were removed
+  int64_t op_count_;  // with those that were removed
   const Era era_;
   const absl::Span<const Pattern* const> patterns_;
   const GradientLinks links_;
   const absl::flat_hash_set<std::string> named_;
   RewriteReport& report_;
   const ApplyOptions& options_;
-  // The ops at which a pattern may end, by type; first those in program order.
-  absl::flat_hash_map<std::string, std::vector<const Op*>> by_root_;
   absl::flat_hash_set<const Op*> inserted_;
   absl::flat_hash_set<std::string> applied_;
 };
@@ -246,10 +240,11 @@ class Round {
 absl::StatusOr<RewriteReport> ApplyPatterns(absl::Span<const Pattern* const> patterns,
                                             const ApplyOptions& options, Program* program) {
   RewriteReport report;
+  MatchSites sites(patterns, *program, /*finds_all=*/options.explain);
   const int64_t most_ops = CountOps(*program) * options.most_growth;
   for (int round = 0; round < kMostRewriteRounds; ++round) {
     report.near_matches.clear();
-    Round one(patterns, program, most_ops, &report, options);
+    Round one(patterns, program, &sites, most_ops, &report, options);
     RETURN_IF_ERROR(one.Run());
     if (one.applied().empty()) return report;
     if (round + 1 == kMostRewriteRounds) {

@@ -143,6 +143,33 @@ TEST(Rewrite, ConstantsThatAreReadTwiceTakeNoLonger) {
   EXPECT_EQ(report->replaced[0].ops_before, kSums + 2);
 }
 
+// Each replacement makes the next match, in a round of its own if that were not found: more than
+// there may be.
+TEST(Rewrite, FindsWhatAReplacementMakes) {
+  constexpr int kRelus = 2 * kMostRewriteRounds;
+  const auto patterns = ParsePatterns(
+      "pattern p \"First the relu.\"\nbefore:\n  ceil(X=x) -> (Out=s)\n  relu(X=s) -> (Out=y)\n"
+      "after:\n  relu(X=x) -> (Out=t)\n  ceil(X=t) -> (Out=y)\n",
+      "p.txt");
+  ASSERT_TRUE(patterns.ok()) << patterns.status();
+  // In the larger program there is little around what is replaced.
+  for (const int others : {0, 5000}) {
+    std::string text =
+        "program version=2006002\nblock 0 {\n  var x f32[4]\n  var v0 f32[4]\n"
+        "  var u f32[4]\n  var z f32[4]\n";
+    std::string ops = "  ceil(X=x) -> (Out=v0)\n";
+    for (int i = 1; i <= kRelus; ++i) {
+      absl::StrAppend(&text, "  var v", i, " f32[4]\n");
+      absl::StrAppend(&ops, "  relu(X=v", i - 1, ") -> (Out=v", i, ")\n");
+    }
+    for (int i = 0; i < others; ++i) absl::StrAppend(&ops, "  relu(X=u) -> (Out=z)\n");
+    Program program = ParsedProgram(absl::StrCat(text, ops, "}\n"));
+    const auto report = Rewrite(&program, *patterns);
+    ASSERT_TRUE(report.ok()) << report.status();
+    EXPECT_EQ(report->replaced.size(), kRelus) << others;
+  }
+}
+
 TEST(Rewrite, ReadersOfOtherTypesArePassedOver) {
   constexpr int kOthers = 5000;
   std::string text =

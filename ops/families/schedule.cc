@@ -22,7 +22,8 @@ std::vector<OpSchema> ScheduleOps() {
   ops.Define("select_from_step(X?, Before?, Step) -> (Out)")
       .Doc(
           "Out = X where Step, an INT64 [1] that counts steps from 1, is from_step or more, else "
-          "Before. One of them that is absent is zeros of the other's shape.")
+          "Before; it has the offsets of the one it is. One of them that is absent is zeros of the "
+          "other's shape.")
       .Attr("from_step", Required(LONG))
       .Infer(InferSelect)
       .Gradient("select_from_step_grad(Step, Out@GRAD) -> (X@GRAD, Before@GRAD)")

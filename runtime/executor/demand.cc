@@ -18,7 +18,8 @@ bool ReadsElements(const Argument& input, Era era) {
 }  // namespace
 
 Demand::Demand(const Block& block, Era era, const std::vector<const Value*>& wanted,
-               absl::FunctionRef<bool(const Value&)> is_kept_too)
+               absl::FunctionRef<bool(const Value&)> is_kept_too,
+               absl::FunctionRef<const Argument*(const Op&)> unread_input)
     : kept_(wanted.begin(), wanted.end()) {
   for (const Op& op : block.ops()) {
     for (const Value* value : ValuesWritten(op)) {
@@ -34,9 +35,12 @@ Demand::Demand(const Block& block, Era era, const std::vector<const Value*>& wan
                                      [&](const Value* value) { return IsNeeded(*value); });
     if (!is_live) continue;
     live_.insert(op);
-    for (const Value* value : ValuesRead(*op)) needed_.insert(value);
+    const Argument* const unread = unread_input(*op);
+    for (const Value* value : ValuesRead(*op)) {
+      if (unread == nullptr || value != unread->value()) needed_.insert(value);
+    }
     for (const Argument* input : op->inputs()) {
-      if (input->variable() == nullptr || !ReadsElements(*input, era)) continue;
+      if (input->variable() == nullptr || input == unread || !ReadsElements(*input, era)) continue;
       readers_[input->value()].push_back(op);
     }
     for (const Value* value : ValuesReadInBlocks(*op)) readers_[value].push_back(op);
@@ -51,7 +55,9 @@ Demand::Demand(const Block& block, Era era, const std::vector<const Value*>& wan
 }
 
 Demand::Demand(const Block& block, Era era, const std::vector<const Value*>& wanted)
-    : Demand(block, era, wanted, [](const Value&) { return false; }) {}
+    : Demand(
+          block, era, wanted, [](const Value&) { return false; },
+          [](const Op&) { return nullptr; }) {}
 
 std::vector<const Op*> Demand::Readers(const Value& value) const {
   const auto readers = readers_.find(&value);

@@ -15,6 +15,7 @@
 #include "proto/program/op.h"
 #include "proto/program/type_names.h"
 #include "runtime/executor/block_crossing.h"
+#include "runtime/executor/schedule.h"
 
 namespace fixpoint::executor {
 namespace {
@@ -291,8 +292,9 @@ void OpPlanner::SetOutputLods() {
   const auto is_planned = [&builder](const Argument& argument) {
     return argument.value() != nullptr && builder.IsPlanned(*argument.value());
   };
+  const Argument* const unread = UnreadInput(op_, planning_.begun);
   const auto find_rows = [&](const Argument& input) -> std::optional<Rows> {
-    if (!is_planned(input)) return std::nullopt;
+    if (&input == unread || !is_planned(input)) return std::nullopt;
     return Rows{builder.TypeOf(*input.value()).dims[0], &builder.LodOf(*input.value())};
   };
   for (const Argument* output : op_.outputs()) {

@@ -25,6 +25,7 @@
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/as_reference.h"
 #include "runtime/executor/plan_builder.h"
+#include "runtime/executor/schedule.h"
 #include "runtime/guarded_call.h"
 
 namespace fixpoint::executor {
@@ -69,9 +70,12 @@ class Planner final : public BlockPlanner {
  private:
   absl::Status PlanOps(const Block& block, const std::vector<const Value*>& wanted,
                        PlanBuilder* builder) {
-    const Demand demand(block, era_, wanted, [this](const Value& value) {
-      return request_.keeps_all || ObservedNumber(value).has_value();
-    });
+    const Demand demand(
+        block, era_, wanted,
+        [this](const Value& value) {
+          return request_.keeps_all || ObservedNumber(value).has_value();
+        },
+        [this](const Op& op) { return UnreadInput(op, request_.begun); });
     std::vector<const Op*> live;
     GradientMatcher gradients(era_);
     for (const Op& op : block.ops()) {
@@ -126,7 +130,7 @@ class Planner final : public BlockPlanner {
   absl::Status ShowFeeds(const std::vector<const Op*>& ops, PlanBuilder* builder) {
     absl::flat_hash_set<const Value*> seen;
     for (const Op* op : ops) {
-      for (const Value* value : ValuesRead(*op)) {
+      for (const Value* value : ReadBy(*op)) {
         if (!IsEntry(*value) || feeds_.count(value->variable().name()) == 0) continue;
         if (seen.insert(value).second) RETURN_IF_ERROR(Show(*value, builder));
       }
@@ -159,9 +163,18 @@ class Planner final : public BlockPlanner {
     return variable->values().back();
   }
 
+  // The values that the op reads in this phase.
+  std::vector<const Value*> ReadBy(const Op& op) const {
+    std::vector<const Value*> values = ValuesRead(op);
+    if (const Argument* const unread = UnreadInput(op, request_.begun); unread != nullptr) {
+      values.erase(std::remove(values.begin(), values.end(), unread->value()), values.end());
+    }
+    return values;
+  }
+
   // Adds what an op of the program reads and no op writes: feeds, or variables of the scope.
   absl::Status AddEntries(const Op& op, PlanBuilder* builder) {
-    for (const Value* value : ValuesRead(op)) {
+    for (const Value* value : ReadBy(op)) {
       if (IsEntry(*value)) RETURN_IF_ERROR(AddEntry(*value, builder));
     }
     return absl::OkStatus();
@@ -210,7 +223,7 @@ class Planner final : public BlockPlanner {
       planner.SetOutputLods();
       return absl::OkStatus();
     }
-    for (const Value* value : ValuesRead(op)) RETURN_IF_ERROR(AddEntry(*value, &builder));
+    for (const Value* value : ReadBy(op)) RETURN_IF_ERROR(AddEntry(*value, &builder));
     for (const Value* value : ValuesFoundInOutputs(op)) {
       const bool is_there = IsEntry(*value) && builder.HasPersistable(value->variable());
       if (is_there) RETURN_IF_ERROR(AddEntry(*value, &builder));

@@ -97,4 +97,14 @@ absl::flat_hash_set<const Op*> Schedule::BegunIn(const std::vector<bool>& phase)
   return begun;
 }
 
+const Argument* UnreadInput(const Op& op, const absl::flat_hash_set<const Op*>& begun) {
+  if (op.type() != "select_from_step") return nullptr;
+  const Argument* const x = op.Input("X");
+  const Argument* const before = op.Input("Before");
+  if (x == nullptr || before == nullptr || x->value() == before->value()) return nullptr;
+  const Argument* const unread = begun.contains(&op) ? before : x;
+  const Argument* const other = unread == x ? before : x;
+  return other->value() != nullptr ? unread : nullptr;
+}
+
 }  // namespace fixpoint::executor

@@ -42,6 +42,10 @@ class Schedule {
   std::vector<Entry> entries_;
 };
 
+// The input that a select_from_step does not read in the phase in which these ops have begun, if
+// the other one is another value; null for other ops.
+const Argument* UnreadInput(const Op& op, const absl::flat_hash_set<const Op*>& begun);
+
 }  // namespace fixpoint::executor
 
 #endif  // FIXPOINT_RUNTIME_EXECUTOR_SCHEDULE_H_

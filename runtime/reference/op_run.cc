@@ -152,11 +152,16 @@ void OpRun::SetOutput(absl::string_view slot, int index, Array value) {
     const auto find_rows = [this](const Argument& input) -> std::optional<Rows> {
       const Array* array = ValueOf(&input);
       if (array == nullptr || array->dims.empty()) return std::nullopt;
+      if (ignored_offsets_.contains(&input)) return std::nullopt;
       return Rows{array->dims[0], &array->lod};
     };
     value.lod = OutputLod(schema_, output, value.dims[0], find_rows);
   }
   outputs_.emplace_back(output.variable(), std::move(value));
+}
+
+void OpRun::IgnoreOffsetsOf(absl::string_view slot, int index) {
+  ignored_offsets_.insert(op_.Inputs(slot)[index]);
 }
 
 RandomStream OpRun::Random(int64_t seed) const {

@@ -28,6 +28,7 @@ absl::Status Select(OpRun& op) {
   }
   if (x != nullptr && before != nullptr) RETURN_IF_ERROR(op.CheckDims("Before", x->dims));
   const Array* chosen = has_begun ? x : before;
+  if (x != nullptr && before != nullptr) op.IgnoreOffsetsOf(has_begun ? "Before" : "X");
   op.SetOutput("Out", chosen != nullptr ? *chosen : Zeros(x != nullptr ? *x : *before));
   return absl::OkStatus();
 }

@@ -58,6 +58,31 @@ TEST(Schedule, BeginsWhereItsCounterSaysSo) {
   }
 }
 
+// What only the other input needs is not computed.
+TEST(Schedule, RunsWhatItSelects) {
+  const Program program = ParsedProgram(
+      "program version=2006002\nblock 0 {\n"
+      "abs(X=x) -> (Out=a)\n"
+      "sqrt(X=x) -> (Out=b)\n"
+      "select_from_step(X=b, Before=a, Step=n) -> (Out=y) {from_step=2L}\n}\n");
+  Scope scope = *ParseParameters("x f32[1] 4\nn i64[1] 0\n", "scope");
+  const auto executor = Executor::Create(program, &scope);
+  ASSERT_TRUE(executor.ok()) << executor.status();
+  for (const int64_t step : {1, 2}) {
+    const Tensor fed = Tensor::FromValues<int64_t>({1}, {step});
+    const auto run = (*executor)->Run({{"n", &fed}}, {"y"}, 0);
+    ASSERT_TRUE(run.ok()) << run.status();
+    EXPECT_EQ((*run)[0].data<float>()[0], step == 1 ? 4 : 2);
+    const auto plan = (*executor)->PlanOf({{"n", &fed}}, {"y"});
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    ASSERT_EQ((*plan)->steps.size(), 1);
+    EXPECT_EQ((*plan)->steps[0].name, step == 1 ? "abs" : "sqrt");
+    const auto both = (*executor)->Run({{"n", &fed}}, {"a", "y"}, 0);
+    ASSERT_TRUE(both.ok()) << both.status();
+    EXPECT_EQ((*both)[0].data<float>()[0], 4);
+  }
+}
+
 TEST(Schedule, GoesByACounterThatIsFed) {
   const Program program = ParsedProgram(
       "program version=2006002\nblock 0 {\n"

@@ -133,9 +133,10 @@ struct ByStep : Bounds<kToEven, kSurrogate> {
   // What the step has of the gradient of the element.
   float StepTerm(float x) const {
     const float u = x * inverse_step;
-    if (IsInside(u)) return kSurrogate == Surrogate::kClamp ? 0.0f : Rounded<kToEven>(u) - u;
-    if (u != u) return 0;
-    return u > 0 ? n : lowest;
+    const float inside = kSurrogate == Surrogate::kClamp ? 0.0f : Rounded<kToEven>(u) - u;
+    const float clamped = u > 0 ? n : lowest;
+    const float outside = u == u ? clamped : 0.0f;
+    return IsInside(u) ? inside : outside;
   }
 };
 

@@ -20,7 +20,8 @@ struct Rows {
   const LoD* lod;
 };
 
-// The rows and offsets of an input; nothing for a scalar, or if it has no value.
+// The rows and offsets of an input; nothing for a scalar, if it has no value, or if the op does not
+// look at it (select_from_step).
 using FindRows = std::function<std::optional<Rows>(const Argument& input)>;
 
 // The offsets of an output of `rows` rows, by the first of these rules that holds.

@@ -17,11 +17,11 @@ class Demand {
  public:
   // The demand in one block. `wanted` and the last values of persistable variables are kept; of
   // what else is read by the ops that have to run for them, what `is_kept_too` says. `unread_input`
-  // gives the input that an op does not read, null for most (Schedule's UnreadInput).
+  // gives the input that an op does not read, null for most (UnreadInput of schedule.h).
   Demand(const Block& block, Era era, const std::vector<const Value*>& wanted,
          absl::FunctionRef<bool(const Value&)> is_kept_too,
          absl::FunctionRef<const Argument*(const Op&)> unread_input);
-  // The demand of all phases.
+  // The same where ops read all inputs and nothing else is kept.
   Demand(const Block& block, Era era, const std::vector<const Value*>& wanted);
 
   // Whether the op has to run.

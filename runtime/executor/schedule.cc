@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "ops/computed_once.h"
 #include "ops/op_form.h"
 #include "ops/op_schema.h"
 #include "proto/base/status_macros.h"
@@ -99,6 +100,8 @@ absl::flat_hash_set<const Op*> Schedule::BegunIn(const std::vector<bool>& phase)
 
 const Argument* UnreadInput(const Op& op, const absl::flat_hash_set<const Op*>& begun) {
   if (op.type() != "select_from_step") return nullptr;
+  // The interpreter computes such an op, and reads all inputs.
+  if (BoolAttr(op.desc(), kComputedOnceAttr).value_or(false)) return nullptr;
   const Argument* const x = op.Input("X");
   const Argument* const before = op.Input("Before");
   if (x == nullptr || before == nullptr || x->value() == before->value()) return nullptr;

@@ -42,8 +42,9 @@ class Schedule {
   std::vector<Entry> entries_;
 };
 
-// The input that a select_from_step does not read in the phase in which these ops have begun, if
-// the other one is another value; null for other ops.
+// The input that a select_from_step does not read in the phase in which these ops have begun: what
+// is computed for it alone is left out of the plan, except in blocks that are run. Null where both
+// are one value, or the op is computed once; and for other ops.
 const Argument* UnreadInput(const Op& op, const absl::flat_hash_set<const Op*>& begun);
 
 }  // namespace fixpoint::executor

@@ -15,7 +15,8 @@ float Fold(absl::Span<const float> x_span) {
   double end = 0;
   Vectorised([x = x_span.data(), size = static_cast<int64_t>(x_span.size()), out = &end] {
     *out = LaneFold<How>(size, [x](int64_t i) {
-      return __builtin_fabsf(x[i]) <= std::numeric_limits<float>::max() ? x[i] : 0.0f;
+      const float value = x[i];
+      return __builtin_fabsf(value) <= std::numeric_limits<float>::max() ? value : 0.0f;
     });
   });
   return static_cast<float>(end);

@@ -32,8 +32,9 @@ inline constexpr int kFoldLanes = 16;
 
 // Combines the terms term(i) for i in [0, size), floats or doubles, into kFoldLanes lanes that
 // begin as How::kNothing. For loops of vectorised.h. Terms may come in several parts, of which all
-// but the last are of a multiple of kFoldLanes. A term must not compute inside a conditional
-// expression: for AVX2, gcc 12 turns `c ? 0.0f : a * b` into a * b, whatever c is.
+// but the last are of a multiple of kFoldLanes. A term must not compute or load inside a
+// conditional expression, which gcc 12 miscompiles for AVX2: `c ? 0.0f : a * b` becomes a * b,
+// whatever c is, and some terms of `c ? 0.0f : a[i]` are lost.
 template <typename How, typename Term>
 void FoldIntoLanes(int64_t size, Term term, double* lanes) {
   int64_t i = 0;

@@ -38,23 +38,35 @@ void ParallelFor(int64_t size, int64_t bytes_of_each, F f) {
 inline constexpr int64_t kMostPieces = 32;
 inline int64_t PiecesOf(int64_t size) { return std::clamp<int64_t>(size >> 16, 1, kMostPieces); }
 
-// Like LaneFold of lane_sums.h.
-template <typename How, typename Term>
-double ParallelFold(int64_t size, int64_t bytes_of_each, Term term) {
+// Calls f(piece, begin, end) for each piece of [0, size), as ParallelFor calls it.
+template <typename F>
+void ForEachPiece(int64_t size, int64_t bytes_of_each, F f) {
   const int64_t pieces = PiecesOf(size);
-  double of_pieces[kMostPieces];
-  ParallelFor(pieces, size * bytes_of_each / pieces,
-              [=, folded = &of_pieces[0]](int64_t first, int64_t end) {
-                for (int64_t piece = first; piece < end; ++piece) {
-                  const int64_t begin = size * piece / pieces;
-                  folded[piece] = LaneFold<How>(size * (piece + 1) / pieces - begin,
-                                                [=](int64_t i) { return term(begin + i); });
-                }
-              });
-  for (int64_t piece = 1; piece < pieces; ++piece) {
+  ParallelFor(pieces, size * bytes_of_each / pieces, [=](int64_t first, int64_t last) {
+    for (int64_t piece = first; piece < last; ++piece) {
+      f(piece, size * piece / pieces, size * (piece + 1) / pieces);
+    }
+  });
+}
+
+// What the pieces gave, combined in order in place of the first.
+template <typename How>
+double CombinePieces(int64_t size, double* of_pieces) {
+  for (int64_t piece = 1; piece < PiecesOf(size); ++piece) {
     of_pieces[0] = How::Combine(of_pieces[0], of_pieces[piece]);
   }
   return of_pieces[0];
+}
+
+// Like LaneFold of lane_sums.h.
+template <typename How, typename Term>
+double ParallelFold(int64_t size, int64_t bytes_of_each, Term term) {
+  double of_pieces[kMostPieces];
+  ForEachPiece(
+      size, bytes_of_each, [=, folded = &of_pieces[0]](int64_t piece, int64_t begin, int64_t end) {
+        folded[piece] = LaneFold<How>(end - begin, [=](int64_t i) { return term(begin + i); });
+      });
+  return CombinePieces<How>(size, of_pieces);
 }
 
 template <typename Term>

@@ -152,7 +152,6 @@ void OpRun::SetOutput(absl::string_view slot, int index, Array value) {
     const auto find_rows = [this](const Argument& input) -> std::optional<Rows> {
       const Array* array = ValueOf(&input);
       if (array == nullptr || array->dims.empty()) return std::nullopt;
-      if (ignored_offsets_.contains(&input)) return std::nullopt;
       return Rows{array->dims[0], &array->lod};
     };
     value.lod = OutputLod(schema_, output, value.dims[0], find_rows);
@@ -160,8 +159,8 @@ void OpRun::SetOutput(absl::string_view slot, int index, Array value) {
   outputs_.emplace_back(output.variable(), std::move(value));
 }
 
-void OpRun::IgnoreOffsetsOf(absl::string_view slot, int index) {
-  ignored_offsets_.insert(op_.Inputs(slot)[index]);
+void OpRun::PassOn(const Array& input, absl::string_view output_slot) {
+  if (HasOutput(output_slot)) outputs_.emplace_back(op_.Output(output_slot)->variable(), input);
 }
 
 RandomStream OpRun::Random(int64_t seed) const {

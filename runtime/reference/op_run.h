@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -99,8 +98,8 @@ class OpRun {
   // if nothing reads it.
   void SetOutput(absl::string_view slot, Array value) { SetOutput(slot, 0, std::move(value)); }
   void SetOutput(absl::string_view slot, int index, Array value);
-  // The outputs set after this do not take the offsets of that input.
-  void IgnoreOffsetsOf(absl::string_view slot, int index = 0);
+  // Makes an output one of the inputs, with its offsets.
+  void PassOn(const Array& input, absl::string_view output_slot);
 
   const OpAttributes& attributes() const { return attributes_; }
   int64_t Int(absl::string_view name) const { return attributes_.Int(name); }
@@ -142,7 +141,6 @@ class OpRun {
   BlockRunner& runner_;
   std::vector<const Array*> inputs_;  // like op_.inputs()
   bool is_test_by_step_ = false;
-  absl::flat_hash_set<const Argument*> ignored_offsets_;
   std::vector<std::pair<const Variable*, Array>> outputs_;
 };
 

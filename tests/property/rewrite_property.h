@@ -11,7 +11,7 @@ namespace fixpoint {
 struct RewriteOutcome {
   // The first property that does not hold, with the program; "" where all hold:
   //   rewrites   the patterns are applied, and the result verifies
-  //   explained  the program is the same where what fails is told, which tries all ops
+  //   explained  a large program is the same where what fails is told, which tries all ops
   //   same       it computes the same, gradients of parameters included, up to the rounding of
   //              doubles
   //   gradients  are what differences of the loss say, at a random element

@@ -98,10 +98,12 @@ const Op* MatchSites::FindRoot(size_t pattern, size_t* from) const {
   return next < roots.ops.size() ? roots.ops[next] : nullptr;
 }
 
-void MatchSites::TouchReplaced(absl::Span<const Op* const> ops) { Touch(ops); }
+void MatchSites::TouchBefore(absl::Span<const Op* const> ops) { Touch(ops); }
 
-void MatchSites::TouchInserted(absl::Span<const Op* const> ops) {
-  for (const Op* op : ops) Add(*op);
+void MatchSites::TouchAfter(absl::Span<const Op* const> ops) {
+  for (const Op* op : ops) {
+    if (!positions_.contains(op)) Add(*op);
+  }
   Touch(ops);
 }
 
@@ -113,7 +115,7 @@ void MatchSites::Touch(absl::Span<const Op* const> ops) {
   const auto visit = [&](const Op* op) {
     --visits_left_;
     // Patterns have no other ops.
-    if (IsForward(*op) && seen.insert(op).second) next.push_back(op);
+    if (seen.insert(op).second && IsForward(*op)) next.push_back(op);
   };
   for (size_t hops = 0; !reached.empty(); ++hops) {
     for (const Op* op : reached) {

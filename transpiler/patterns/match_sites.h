@@ -33,10 +33,10 @@ class MatchSites {
   // place in `*from`; null after the last one. What a round inserts is at the end.
   const Op* FindRoot(size_t pattern, size_t* from) const;
 
-  // Has to be called with the ops of a match before they are replaced, and then with what was
-  // inserted for them.
-  void TouchReplaced(absl::Span<const Op* const> ops);
-  void TouchInserted(absl::Span<const Op* const> ops);
+  // Has to be called with the ops of a rewrite before they are removed or changed, and then with
+  // those that were inserted or changed: of the forward and the backward part.
+  void TouchBefore(absl::Span<const Op* const> ops);
+  void TouchAfter(absl::Span<const Op* const> ops);
 
  private:
   // The ops of one type at which patterns may end.
@@ -60,9 +60,8 @@ class MatchSites {
   absl::flat_hash_map<std::string, Roots> roots_;     // by type
   absl::flat_hash_map<const Op*, size_t> positions_;  // in Roots::ops
   std::vector<std::vector<size_t>> matches_;          // of each pattern, positions in Roots::ops
-  // Whether a round may visit more ops around what it replaces. If not, all roots are given.
-  int64_t visits_left_ = 0;
-  bool all_may_match_ = true;
+  int64_t visits_left_ = 0;    // in this round, of ops around what is replaced
+  bool all_may_match_ = true;  // all roots are given: nothing is known, or that took more visits
 };
 
 }  // namespace fixpoint

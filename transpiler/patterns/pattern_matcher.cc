@@ -336,6 +336,7 @@ class PatternMatcher::Search {
         }
       }
     }
+    // Last, because it goes through all attributes.
     if (const std::optional<std::string> fused = FindFusedAttribute(op.desc())) {
       return fail("its ", *fused, " says that it does other ops' work too");
     }

@@ -173,25 +173,29 @@ class Round {
         RETURN_IF_ERROR(rewriter.AddVariable(block, var).status());
       }
     }
-    sites_.TouchReplaced(match.ops);
-    std::vector<const Op*> added;
-    for (const OpDesc& op : replacement.ops) {
-      const Op& inserted = rewriter.InsertBefore(match.last_op(), op);
-      added.push_back(&inserted);
-    }
-    inserted_.insert(added.begin(), added.end());
-    op_count_ += static_cast<int64_t>(added.size());
-    for (const OpDesc& op : derived.ops) rewriter.InsertBefore(*gradients.first, op);
-    // The last ones first: dropping one takes the handle of the last.
-    std::vector<const Argument*> addends = derived.dropped_addends;
-    std::sort(addends.begin(), addends.end(),
-              [](const Argument* a, const Argument* b) { return a->index() > b->index(); });
-    for (const Argument* addend : addends) DropAddend(*addend, rewriter);
     std::vector<const Op*> removed = match.ops;
     removed.insert(removed.end(), gradients.ops.begin(), gradients.ops.end());
     removed.insert(removed.end(), derived.dropped_sums.begin(), derived.dropped_sums.end());
     std::sort(removed.begin(), removed.end(),
               [](const Op* a, const Op* b) { return a->IsBefore(*b); });
+    sites_.TouchBefore(removed);
+    std::vector<const Op*> changed;
+    for (const OpDesc& op : replacement.ops) {
+      changed.push_back(&rewriter.InsertBefore(match.last_op(), op));
+    }
+    inserted_.insert(changed.begin(), changed.end());
+    op_count_ += static_cast<int64_t>(changed.size());
+    for (const OpDesc& op : derived.ops) {
+      changed.push_back(&rewriter.InsertBefore(*gradients.first, op));
+    }
+    // The last ones first: dropping one takes the handle of the last.
+    std::vector<const Argument*> addends = derived.dropped_addends;
+    std::sort(addends.begin(), addends.end(),
+              [](const Argument* a, const Argument* b) { return a->index() > b->index(); });
+    for (const Argument* addend : addends) {
+      changed.push_back(&addend->op());
+      DropAddend(*addend, rewriter);
+    }
     std::vector<const Variable*> written;
     for (const Op* op : removed) {
       for (const Argument* output : op->outputs()) {
@@ -199,7 +203,7 @@ class Round {
       }
       rewriter.Remove(*op);
     }
-    sites_.TouchInserted(added);
+    sites_.TouchAfter(changed);
     for (const Variable* variable : written) {
       if (options_.keep_variables) break;
       if (!variable->removed() && !variable->is_used() && variable->desc() != nullptr &&

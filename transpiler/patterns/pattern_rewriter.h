@@ -55,8 +55,8 @@ struct WrittenMatch {
   const DerivedGradients& derived;
 };
 
-// How often all ops are gone through, and to how many times its size a program may grow: patterns
-// that make what others of them match go on for ever.
+// How many rounds there may be, and to how many times its size a program may grow: patterns that
+// make what others of them match go on for ever.
 inline constexpr int kMostRewriteRounds = 32;
 inline constexpr int kMostGrowth = 100;
 

@@ -28,9 +28,6 @@ absl::Status PlanSelect(OpPlanner& op) {
   if (!op.HasInput("X") && !op.HasInput("Before")) {
     return absl::InvalidArgumentError("inputs X and Before are absent; want one of them, or both");
   }
-  if (op.IsPlanned("X") && op.IsPlanned("Before")) {
-    RETURN_IF_ERROR(op.CheckDims("Before", op.InputDims("X")));
-  }
   if (!op.Wants("Out")) return absl::OkStatus();
   const char* chosen = op.HasBegun() ? "X" : "Before";
   const char* other = op.HasBegun() ? "Before" : "X";

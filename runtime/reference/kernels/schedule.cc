@@ -26,10 +26,11 @@ absl::Status Select(OpRun& op) {
   if (x == nullptr && before == nullptr) {
     return absl::InvalidArgumentError("inputs X and Before are absent; want one of them, or both");
   }
-  if (x != nullptr && before != nullptr) RETURN_IF_ERROR(op.CheckDims("Before", x->dims));
-  const Array* chosen = has_begun ? x : before;
-  if (x != nullptr && before != nullptr) op.IgnoreOffsetsOf(has_begun ? "Before" : "X");
-  op.SetOutput("Out", chosen != nullptr ? *chosen : Zeros(x != nullptr ? *x : *before));
+  if (const Array* const chosen = has_begun ? x : before; chosen != nullptr) {
+    op.PassOn(*chosen, "Out");
+  } else {
+    op.SetOutput("Out", Zeros(x != nullptr ? *x : *before));
+  }
   return absl::OkStatus();
 }
 

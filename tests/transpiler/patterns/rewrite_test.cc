@@ -170,6 +170,32 @@ TEST(Rewrite, FindsWhatAReplacementMakes) {
   }
 }
 
+// The second pattern removes a reader, and nothing is inserted where that was; then the first one
+// matches, in the next round, and what that makes is found in a third one.
+TEST(Rewrite, FindsWhatARemovalMakes) {
+  const auto patterns = ParsePatterns(
+      "pattern third \"In the last round.\"\nbefore:\n  cos(X=x) -> (Out=y)\n"
+      "after:\n  tanh(X=x) -> (Out=y)\n"
+      "pattern first \"Of one reader.\"\nbefore:\n  ceil(X=x) -> (Out=y)\n"
+      "where:\n  readers(x) == 1\nafter:\n  cos(X=x) -> (Out=y)\n"
+      "pattern second \"Without floor.\"\n"
+      "before:\n  floor(X=x) -> (Out=s)\n  relu(X=s) -> (Out=y)\n"
+      "after:\n  fill_constant() -> (Out=y) {dtype=5, shape=[4L], value=0.0}\n",
+      "p.txt");
+  ASSERT_TRUE(patterns.ok()) << patterns.status();
+  std::string text =
+      "program version=2006002\nblock 0 {\n  var x f32[4]\n  var a f32[4]\n  var s f32[4]\n"
+      "  var b f32[4]\n  var u f32[4]\n  var z f32[4]\n"
+      "  ceil(X=x) -> (Out=a)\n  floor(X=x) -> (Out=s)\n  relu(X=s) -> (Out=b)\n";
+  for (int i = 0; i < 1000; ++i) absl::StrAppend(&text, "  ceil(X=u) -> (Out=z)\n");
+  Program program = ParsedProgram(absl::StrCat(text, "}\n"));
+  const auto report = Rewrite(&program, *patterns);
+  ASSERT_TRUE(report.ok()) << report.status();
+  std::vector<std::string> applied;
+  for (const ReplacedMatch& match : report->replaced) applied.push_back(match.pattern);
+  EXPECT_THAT(applied, testing::ElementsAre("second", "first", "third"));
+}
+
 TEST(Rewrite, ReadersOfOtherTypesArePassedOver) {
   constexpr int kOthers = 5000;
   std::string text =

@@ -58,6 +58,39 @@ TEST(Schedule, BeginsWhereItsCounterSaysSo) {
   }
 }
 
+// The offsets are those of the input that is selected, also where the other one is computed.
+TEST(Schedule, SelectsOffsets) {
+  for (const char* fetch : {"y", "b"}) {
+    for (const char* step : {"1", "2"}) {
+      EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        relu(X=x) -> (Out=a)
+        relu(X=z) -> (Out=b)
+        select_from_step(X=a, Before=b, Step=n) -> (Out=y) {from_step=2L}
+      })",
+                              absl::StrCat("x f32[3,1] lod={0,1,3} 1 2 3\n"
+                                           "z f32[3,1] lod={0,2,3} 4 5 6\nn i64[1] ",
+                                           step, "\n"),
+                              0, {"y", fetch}),
+                "")
+          << step;
+    }
+  }
+}
+
+// The interpreter computes it, and reads both.
+TEST(Schedule, MayBeComputedOnce) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        abs(X=x) -> (Out=a)
+        sqrt(X=x) -> (Out=b)
+        select_from_step(X=b, Before=a, Step=n) -> (Out=y) {
+          from_step=2L, fixpoint.computed_once=true}
+      })",
+                          "x f32[1] 4\nn i64[1] 2\n", 0, {"y"}),
+            "");
+}
+
 // What only the other input needs is not computed.
 TEST(Schedule, RunsWhatItSelects) {
   const Program program = ParsedProgram(

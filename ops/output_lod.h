@@ -20,11 +20,11 @@ struct Rows {
   const LoD* lod;
 };
 
-// The rows and offsets of an input; nothing for a scalar, if it has no value, or if the op does not
-// look at it (select_from_step).
+// The rows and offsets of an input; nothing for a scalar, or if it has no value.
 using FindRows = std::function<std::optional<Rows>(const Argument& input)>;
 
-// The offsets of an output of `rows` rows, by the first of these rules that holds.
+// The offsets of an output of `rows` rows where the op does not give them itself, as
+// select_from_step gives those of what it selects: by the first of these rules that holds.
 //
 //   S@GRAD, where the op reads S: those of S.
 //   A slot that does not take them along (OpSchema::TakesLod): none.

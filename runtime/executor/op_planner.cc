@@ -15,7 +15,6 @@
 #include "proto/program/op.h"
 #include "proto/program/type_names.h"
 #include "runtime/executor/block_crossing.h"
-#include "runtime/executor/schedule.h"
 
 namespace fixpoint::executor {
 namespace {
@@ -287,20 +286,26 @@ void OpPlanner::AddStep(StepKernel kernel) {
                              std::move(kernel.block), kernel.in_each_run, std::move(kernel.loops)});
 }
 
+void OpPlanner::CutOutput(absl::string_view slot, LoD lod) {
+  if (Wants(slot)) cut_[&OutputValue(slot)] = std::move(lod);
+}
+
 void OpPlanner::SetOutputLods() {
   PlanBuilder& builder = planning_.builder;
   const auto is_planned = [&builder](const Argument& argument) {
     return argument.value() != nullptr && builder.IsPlanned(*argument.value());
   };
-  const Argument* const unread = UnreadInput(op_, planning_.begun);
   const auto find_rows = [&](const Argument& input) -> std::optional<Rows> {
-    if (&input == unread || !is_planned(input)) return std::nullopt;
+    if (!is_planned(input)) return std::nullopt;
     return Rows{builder.TypeOf(*input.value()).dims[0], &builder.LodOf(*input.value())};
   };
   for (const Argument* output : op_.outputs()) {
     if (!is_planned(*output)) continue;
     const Value& value = *output->value();
-    builder.SetLod(value, OutputLod(schema_, *output, builder.TypeOf(value).dims[0], find_rows));
+    const auto cut = cut_.find(&value);
+    builder.SetLod(value, cut != cut_.end() ? cut->second
+                                            : OutputLod(schema_, *output,
+                                                        builder.TypeOf(value).dims[0], find_rows));
   }
 }
 

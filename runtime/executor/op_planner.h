@@ -169,6 +169,9 @@ class OpPlanner {
 
   void AddStep(StepKernel kernel);
 
+  // Declares the offsets of an output, which by default follow from the inputs' (ops/output_lod.h).
+  // An output that nothing reads has none.
+  void CutOutput(absl::string_view slot, LoD lod);
   // Sets the offsets of sequences of the outputs that were planned.
   void SetOutputLods();
 
@@ -184,6 +187,7 @@ class OpPlanner {
   const std::shared_ptr<const OpDesc> resolved_;  // null: no input is an attribute
   const OpAttributes attributes_;
   std::vector<InferredOutput> inferred_;  // like op_.outputs(); empty: not yet
+  absl::flat_hash_map<const Value*, LoD> cut_;
 };
 
 }  // namespace fixpoint::executor

@@ -159,8 +159,9 @@ void OpRun::SetOutput(absl::string_view slot, int index, Array value) {
   outputs_.emplace_back(output.variable(), std::move(value));
 }
 
-void OpRun::PassOn(const Array& input, absl::string_view output_slot) {
-  if (HasOutput(output_slot)) outputs_.emplace_back(op_.Output(output_slot)->variable(), input);
+void OpRun::SetCutOutput(absl::string_view slot, Array value) {
+  CHECK(schema_.FindOutput(slot, era_) != nullptr) << op_.type() << " has no output " << slot;
+  if (HasOutput(slot)) outputs_.emplace_back(op_.Output(slot)->variable(), std::move(value));
 }
 
 RandomStream OpRun::Random(int64_t seed) const {

@@ -98,8 +98,8 @@ class OpRun {
   // if nothing reads it.
   void SetOutput(absl::string_view slot, Array value) { SetOutput(slot, 0, std::move(value)); }
   void SetOutput(absl::string_view slot, int index, Array value);
-  // Makes an output one of the inputs, with its offsets.
-  void PassOn(const Array& input, absl::string_view output_slot);
+  // The same with the offsets that the value has.
+  void SetCutOutput(absl::string_view slot, Array value);
 
   const OpAttributes& attributes() const { return attributes_; }
   int64_t Int(absl::string_view name) const { return attributes_.Int(name); }

@@ -34,6 +34,7 @@ absl::Status PlanSelect(OpPlanner& op) {
   if (op.HasInput(chosen)) {
     const Value& value = op.InputValue(chosen);
     RETURN_IF_ERROR(op.builder().Share(op.OutputValue("Out"), value));
+    op.CutOutput("Out", op.builder().LodOf(value));
     if (const BiasCodes* const bias = FindBiasCodes(op.builder(), value); bias != nullptr) {
       op.builder().Attach(op.OutputValue("Out"), *bias);
     }

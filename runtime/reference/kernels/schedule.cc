@@ -27,7 +27,7 @@ absl::Status Select(OpRun& op) {
     return absl::InvalidArgumentError("inputs X and Before are absent; want one of them, or both");
   }
   if (const Array* const chosen = has_begun ? x : before; chosen != nullptr) {
-    op.PassOn(*chosen, "Out");
+    op.SetCutOutput("Out", *chosen);
   } else {
     op.SetOutput("Out", Zeros(x != nullptr ? *x : *before));
   }

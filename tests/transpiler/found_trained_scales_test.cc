@@ -3,16 +3,13 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 #include "ops/quantizers/text_quantizer.h"
 #include "proto/program/program.h"
-#include "proto/text/program_text.h"
-#include "tests/testing/parsed_program.h"
+#include "tests/testing/without_marks.h"
 #include "tests/transpiler/trained_scales.h"
 #include "transpiler/train/found_rewrite.h"
 #include "transpiler/train/invariants.h"
@@ -69,16 +66,7 @@ update:
 }
 
 TEST_F(TrainedScales, NothingIsWrongWithTheResultWithoutItsMarks) {
-  ProgramDesc desc = Transpiled(kTwoProducts).Proto();
-  for (OpDesc& op : *desc.mutable_blocks(0)->mutable_ops()) {
-    auto& attrs = *op.mutable_attrs();
-    attrs.erase(std::remove_if(attrs.begin(), attrs.end(),
-                               [](const OpDesc::Attr& attr) {
-                                 return absl::StartsWith(attr.name(), "fixpoint.");
-                               }),
-                attrs.end());
-  }
-  const Program program = ParsedProgram(PrintProgram(desc));
+  const Program program = WithoutMarks(Transpiled(kTwoProducts));
   const absl::StatusOr<FoundRewrite> found = FindRewrite(program, quantizers_);
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_EQ(found->plan.sites.size(), 4);

@@ -3,12 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "ops/quantizer_table.h"
@@ -16,6 +14,7 @@
 #include "proto/program/program.h"
 #include "proto/text/program_text.h"
 #include "tests/testing/parsed_program.h"
+#include "tests/testing/without_marks.h"
 #include "transpiler/train/found_rewrite.h"
 #include "transpiler/train/invariants.h"
 #include "transpiler/train/quantize_transpiler.h"
@@ -94,16 +93,7 @@ TEST_P(Scheduled, NothingIsWrongWithTheResult) {
 TEST_P(Scheduled, NothingIsWrongWithTheResultWithoutItsMarks) {
   Program transpiled = Transpiled();
   transpiled.ClearEditLog();
-  ProgramDesc desc = transpiled.Proto();
-  for (OpDesc& op : *desc.mutable_blocks(0)->mutable_ops()) {
-    auto& attrs = *op.mutable_attrs();
-    attrs.erase(std::remove_if(attrs.begin(), attrs.end(),
-                               [](const OpDesc::Attr& attr) {
-                                 return absl::StartsWith(attr.name(), "fixpoint.");
-                               }),
-                attrs.end());
-  }
-  ExpectNothingWrong(ParsedProgram(PrintProgram(desc)));
+  ExpectNothingWrong(WithoutMarks(transpiled));
 }
 
 TEST_P(Scheduled, IsUndone) {

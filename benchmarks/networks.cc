@@ -48,10 +48,11 @@ std::string LeNet5(Layers& net, const std::string& image) {
   return Fc(net, x, 10);
 }
 
-std::string ResNet20(Layers& net, const std::string& image) {
-  std::string x = ConvolutionNormRelu(net, image, 16, 3, 1);
+// Three stages of residual blocks of two convolutions.
+std::string ResidualNetwork(Layers& net, const std::string& image, int first_stride, int blocks) {
+  std::string x = ConvolutionNormRelu(net, image, 16, 3, first_stride);
   for (const int filters : {16, 32, 64}) {
-    for (int block = 0; block < 3; ++block) {
+    for (int block = 0; block < blocks; ++block) {
       const int stride = filters > 16 && block == 0 ? 2 : 1;
       const std::string inner =
           ConvolutionNorm(net, ConvolutionNormRelu(net, x, filters, 3, stride), filters, 3, 1);
@@ -60,6 +61,15 @@ std::string ResNet20(Layers& net, const std::string& image) {
     }
   }
   return Fc(net, GlobalAvgPool2d(net, x), 10);
+}
+
+std::string ResNet20(Layers& net, const std::string& image) {
+  return ResidualNetwork(net, image, 1, 3);
+}
+
+// A thirteenth of its multiplications.
+std::string SmallResNet(Layers& net, const std::string& image) {
+  return ResidualNetwork(net, image, 2, 1);
 }
 
 // Stride 2 in the convolution of 3 x 3 of a block, as most have it.
@@ -185,6 +195,7 @@ struct Row {
 };
 const Row kRows[] = {{"lenet5", LeNet5, 1, 28},
                      {"resnet20", ResNet20, 3, 32},
+                     {"small_resnet", SmallResNet, 3, 32},
                      {"mobilenet_v1", MobileNetV1, 3, 96},
                      {"small_separable", SmallSeparable, 1, 28},
                      {"up_down", UpDown, 1, 28},

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""The accuracies of quantizers at few bits of docs/results.md: LeNet-5 on MNIST and ResNet-20 on
-CIFAR-10, trained in float, and from there with each quantizer.
+"""The accuracies of quantizers at few bits of docs/results.md: LeNet-5 on MNIST and a residual
+network on CIFAR-10, trained in float, and from there with each quantizer.
 
   ./bazelw run --config=opt //benchmarks:quantizer_accuracy -- --mnist=FOLDER --cifar10=FOLDER
       OUTPUT [--rows=lsq,pact] [--bits=4,2] [--threads=N] [--mnist_epochs=N] [--cifar10_epochs=N]
-      [--mnist_float_epochs=N] [--cifar10_float_epochs=N]
+      [--mnist_float_epochs=N] [--cifar10_float_epochs=N] [--cifar10_network=resnet20]
 
 A data set that is not given has no table. OUTPUT keeps checkpoints, parameters, programs and
 accuracies: a run that was interrupted goes on there, and rows that are there already are printed
-too. It is for one number of epochs. Every entry is of the lowered program. Prints tables in Markdown.
+too. It is for one number of epochs. Every entry is of the lowered
+program. Prints tables in Markdown.
 
 As in the papers the first and the last layer have 8 bits, and what residual connections add stays
 float.
@@ -63,11 +64,12 @@ class _Task:
 
 
 _TASKS = {
-    "mnist": _Task("LeNet-5, MNIST", "lenet5", False, "fc_2", "fc_2.tmp_1", "cosine:0.001",
+    "lenet5": _Task("LeNet-5, MNIST", "lenet5", False, "fc_2", "fc_2.tmp_1", "cosine:0.001",
                    "cosine:0.0005"),
-    "cifar10": _Task("ResNet-20, CIFAR-10", "resnet20", True, "fc_0", "fc_0.tmp_1",
-                     "cosine:0.1,warmup=400", "cosine:0.02"),
 }
+for _title, _network in (("A small residual network", "small_resnet"), ("ResNet-20", "resnet20")):
+    _TASKS[_network] = _Task(f"{_title}, CIFAR-10", _network, True, "fc_0", "fc_0.tmp_1",
+                             "cosine:0.1,warmup=400", "cosine:0.02")
 
 
 def _spec(quantizer, bits):
@@ -132,6 +134,8 @@ def main():
         parser.add_argument(f"--{name}")
         parser.add_argument(f"--{name}_float_epochs", type=int, default=float_epochs)
         parser.add_argument(f"--{name}_epochs", type=int, default=epochs)
+    parser.add_argument("--cifar10_network", choices=("small_resnet", "resnet20"),
+                        default="small_resnet")
     parser.add_argument("--rows", default=",".join(row[0] for row in _ROWS))
     parser.add_argument("--bits", default=",".join(map(str, _BITS)))
     parser.add_argument("--threads", type=int, default=1)
@@ -144,12 +148,13 @@ def main():
     bits = set(map(int, arguments.bits.split(",")))
     if not arguments.mnist and not arguments.cifar10:
         parser.error("want --mnist=FOLDER, --cifar10=FOLDER or both")
-    for data, task in _TASKS.items():
+    for data, network in (("mnist", "lenet5"), ("cifar10", arguments.cifar10_network)):
         folder = getattr(arguments, data)
         if folder:
+            task = _TASKS[network]
             runs = training_runs.TrainingRuns(
                 arguments.tools, task.network, task.scores, f"{data}:{folder}",
-                pathlib.Path(arguments.output) / data, arguments.threads)
+                pathlib.Path(arguments.output) / network, arguments.threads)
             _table(task, runs, getattr(arguments, f"{data}_epochs"),
                    getattr(arguments, f"{data}_float_epochs"),
                    lambda row, count: row in rows and count in bits)

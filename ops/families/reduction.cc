@@ -7,6 +7,7 @@
 #include "ops/infer_rules.h"
 #include "ops/op_schema_builder.h"
 #include "proto/base/status_macros.h"
+#include "proto/program/attributes.h"
 
 namespace fixpoint {
 namespace {
@@ -72,6 +73,13 @@ void DefineReduceToBool(OpList& ops, absl::string_view type, absl::string_view d
       .TakeLod({});
 }
 
+// Before 2.0 the gradient is a cumsum in the opposite direction; since then it is an op of its own.
+void ReverseInFluid(const OpDesc& forward, Era era, std::vector<OpDesc>* gradients) {
+  const std::optional<OpAttributes> sum = OpAttributes::Of(forward, era);
+  if (era != Era::kFluid || !sum) return;
+  for (OpDesc& op : *gradients) SetAttr(MakeBoolAttr("reverse", !sum->Bool("reverse")), &op);
+}
+
 }  // namespace
 
 std::vector<OpSchema> ReductionOps() {
@@ -96,7 +104,9 @@ std::vector<OpSchema> ReductionOps() {
       .Attr("exclusive", Bool(false))
       .Attr("reverse", Bool(false))
       .QuantizableOutputs({"Out"})
-      .GradientNotKnown();
+      .Gradient("cumsum(X=Out@GRAD) -> (Out=X@GRAD)", Eras::kFluid)
+      .Gradient("cumsum_grad(X, Out@GRAD) -> (X@GRAD)", Eras::kPaddle2)
+      .GradientBy(ReverseInFluid);
   return ops.Build();
 }
 

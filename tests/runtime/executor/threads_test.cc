@@ -111,6 +111,12 @@ const Case kCases[] = {
   elementwise_add_grad(X=narrow, Y=ten, Out@GRAD=narrow) -> (X@GRAD=dc, Y@GRAD=d_ten)
   elementwise_mul_grad(X=x, Y=one, Out@GRAD=y) -> (X@GRAD=dd, Y@GRAD=d_one)
   less_than(X=rows, Y=others) -> (Out=less))"},
+    {"Resizing", R"(
+  nearest_interp(X=x) -> (Out=a) {out_h=41, out_w=57}
+  bilinear_interp(X=x) -> (Out=b) {out_h=41, out_w=57}
+  bilinear_interp_grad(X=x, Out@GRAD=b) -> (X@GRAD=db) {out_h=41, out_w=57}
+  pad2d(X=x) -> (Out=c) {paddings=[1, 2, 2, 1], mode="reflect"}
+  pad2d_grad(X=x, Out@GRAD=c) -> (X@GRAD=dc) {paddings=[1, 2, 2, 1], mode="reflect"})"},
     {"Activations", R"(
   gelu(X=x) -> (Out=a)
   relu(X=x) -> (Out=b)

@@ -1,5 +1,7 @@
 #include "tests/runtime/reference/gradient_cases.h"
 
+#include <utility>
+
 namespace fixpoint::reference {
 namespace {
 
@@ -71,9 +73,7 @@ std::string FoldedBatchNorm(const std::string& attrs) {
          attrs + "}";
 }
 
-}  // namespace
-
-std::vector<GradientCase> GradientCases() {
+std::vector<GradientCase> CasesOfMostOps() {
   return {
       Unary("relu"),
       Unary("relu6", "threshold=1.0"),
@@ -278,6 +278,14 @@ std::vector<GradientCase> GradientCases() {
            soft_label=true})",
        "label f32[2,3] 0.5 0.25 0.25 0 1 0"},
   };
+}
+
+}  // namespace
+
+std::vector<GradientCase> GradientCases() {
+  std::vector<GradientCase> cases = CasesOfMostOps();
+  for (GradientCase& of_places : PlaceGradientCases()) cases.push_back(std::move(of_places));
+  return cases;
 }
 
 }  // namespace fixpoint::reference

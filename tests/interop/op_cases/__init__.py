@@ -1,10 +1,10 @@
 """Which ops are compared, with what they read: a module for each family of ops."""
 
-from op_cases import (activations, convolutions, elementwise, filling, losses,
+from op_cases import (activations, convolutions, elementwise, filling, grids, losses,
                       normalization, optimizers, places, pooling, products, quantizers, reductions,
                       repetitions, resizing, sequences, shapes)
 
-FAMILIES = (activations, convolutions, elementwise, filling, losses, normalization,
+FAMILIES = (activations, convolutions, elementwise, filling, grids, losses, normalization,
             optimizers, places, pooling, products, quantizers, reductions, repetitions, resizing,
             sequences, shapes)
 

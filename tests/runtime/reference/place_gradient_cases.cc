@@ -60,6 +60,12 @@ std::vector<GradientCase> PlaceGradientCases() {
              "unstack(X=x) -> (Y=[a, b]) {axis=0, num=2}\nelementwise_mul(X=a, Y=b) -> (Out=out)"),
       Placed("cumsum", "2,4", "cumsum(X=x) -> (Out=out) {exclusive=true}"),
       Placed("cumsum_reverse", "3,2", "cumsum(X=x) -> (Out=out) {axis=0, reverse=true}"),
+      Placed("tril_triu", "2,3,3", "tril_triu(X=x) -> (Out=out) {lower=false, diagonal=-1}"),
+      Placed("p_norm", "2,3", "p_norm(X=x) -> (Out=out) {porder=3.0, axis=0}"),
+      Placed("p_norm_largest", "2,3", "p_norm(X=x) -> (Out=out) {porder=inf, keepdim=true}"),
+      Placed("affine_channel", "2,3,2",
+             "var s f32[3] persistable\nvar b f32[3] persistable\n"
+             "affine_channel(X=x, Scale=s, Bias=b) -> (Out=out) {data_layout=\"NCHW\"}"),
       Placed("where", "2,2",
              "var y f32[2,2] persistable\nless_than(X=x, Y=y) -> (Out=c)\n"
              "where(Condition=c, X=x, Y=y) -> (Out=out)"),

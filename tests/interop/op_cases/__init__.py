@@ -1,11 +1,12 @@
 """Which ops are compared, with what they read: a module for each family of ops."""
 
 from op_cases import (activations, convolutions, elementwise, filling, losses, normalization,
-                      optimizers, pooling, products, quantizers, reductions, repetitions, sequences,
-                      shapes)
+                      optimizers, pooling, products, quantizers, recurrent, reductions,
+                      repetitions, sequences, shapes)
 
 FAMILIES = (activations, convolutions, elementwise, filling, losses, normalization, optimizers,
-            pooling, products, quantizers, reductions, repetitions, sequences, shapes)
+            pooling, products, quantizers, recurrent, reductions, repetitions,
+            sequences, shapes)
 
 
 def all_cases():

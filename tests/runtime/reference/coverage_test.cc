@@ -39,9 +39,9 @@ TEST(Kernels, OfGeneratedProgramsAreThereButForThoseOfTheTranslator) {
   SKIP_WITHOUT_REFERENCE_DATA();
   EXPECT_THAT(WithoutKernel("models/generated/"),
               ElementsAre("array_to_lod_tensor", "get_tensor_from_selected_rows", "lod_rank_table",
-                          "lod_tensor_to_array", "lstm", "lstm_grad", "max_sequence_len",
-                          "merge_selected_rows", "read_from_array", "shrink_rnn_memory",
-                          "shrink_rnn_memory_grad", "while_grad", "write_to_array"));
+                          "lod_tensor_to_array", "max_sequence_len", "merge_selected_rows",
+                          "read_from_array", "shrink_rnn_memory", "shrink_rnn_memory_grad",
+                          "while_grad", "write_to_array"));
 }
 
 TEST(Kernels, OfNetworksWithParametersAreAllThere) {

@@ -101,6 +101,8 @@ NOT_JUDGED = {
     "fake_quantize_dequantize_grad": _OF_OTHERS,
     "flatten": _OF_OTHERS,
     "flatten_grad": _OF_OTHERS,
+    "cos_sim": _OF_OTHERS,
+    "cos_sim_grad": _OF_OTHERS,
     "lstm_unit": _OF_OTHERS,
     "lstm_unit_grad": _OF_OTHERS,
     "lstmp": _OF_OTHERS,

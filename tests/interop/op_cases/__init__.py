@@ -2,11 +2,11 @@
 
 from op_cases import (activations, convolutions, elementwise, filling, losses, normalization,
                       optimizers, pooling, products, quantizers, recurrent, reductions,
-                      repetitions, sequences, shapes)
+                      repetitions, sequence_rows, sequences, shapes, tagging)
 
 FAMILIES = (activations, convolutions, elementwise, filling, losses, normalization, optimizers,
-            pooling, products, quantizers, recurrent, reductions, repetitions,
-            sequences, shapes)
+            pooling, products, quantizers, recurrent, reductions, repetitions, sequence_rows,
+            sequences, shapes, tagging)
 
 
 def all_cases():

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
+
 namespace fixpoint::reference {
 namespace {
 
@@ -308,6 +310,86 @@ std::vector<GradientCase> GradientCases() {
       Rnn("GRU", 3, ""),
       Rnn("GRU", 3, "2 3"),
       Rnn("RNN_TANH", 1, "1 3"),
+      {"sequence_reverse", R"(
+         var x f32[3,2] lod=1 persistable
+         var out f32[3,2]
+         sequence_reverse(X=x) -> (Y=out))",
+       kSequences},
+      {"sequence_concat", R"(
+         var x f32[3,2] lod=1 persistable
+         var out f32[6,2]
+         sequence_concat(X=[x, x]) -> (Out=out))",
+       kSequences},
+      {"sequence_expand", R"(
+         var x f32[3,2] lod=1 persistable
+         var y f32[3,1] lod=1
+         var out f32[5,2]
+         sequence_expand(X=x, Y=y) -> (Out=out))",
+       absl::StrCat(kSequences, "\ny f32[3,1] lod={0,2,3} 0 0 0")},
+      {"sequence_expand_as", R"(
+         var x f32[2,2] persistable
+         var y f32[3,1] lod=1
+         var out f32[3,2]
+         sequence_expand_as(X=x, Y=y) -> (Out=out))",
+       "y f32[3,1] lod={0,2,3} 0 0 0"},
+      {"sequence_pad", R"(
+         var x f32[3,2] lod=1 persistable
+         var p f32[1]
+         var out f32[2,3,2]
+         sequence_pad(X=x, PadValue=p) -> (Out=out, Length=n) {padded_length=3})",
+       absl::StrCat(kSequences, "\np f32[1] 0.5")},
+      {"sequence_reshape", R"(
+         var x f32[3,2] lod=1 persistable
+         var out f32[6,1]
+         sequence_reshape(X=x) -> (Out=out) {new_dim=1})",
+       kSequences},
+      {"sequence_slice", R"(
+         var x f32[3,2] lod=1 persistable
+         var offset i64[2,1] stop_gradient
+         var length i64[2,1] stop_gradient
+         var out f32[2,2]
+         fill_constant() -> (Out=offset) {shape=[2, 1], dtype=3, value=0.0}
+         fill_constant() -> (Out=length) {shape=[2, 1], dtype=3, value=1.0}
+         sequence_slice(X=x, Offset=offset, Length=length) -> (Out=out))",
+       kSequences},
+      {"lod_reset", R"(
+         var x f32[3,2] lod=1 persistable
+         lod_reset(X=x) -> (Out=out) {target_lod=[0, 1, 3]})",
+       kSequences},
+      {"row_conv", R"(
+         var x f32[3,2] lod=1 persistable
+         var w f32[2,2] persistable
+         row_conv(X=x, Filter=w) -> (Out=out))",
+       kSequences},
+      {"im2sequence", R"(
+         var x f32[1,2,3,4] persistable
+         var out f32[6,8]
+         im2sequence(X=x) -> (Out=out) {kernels=[2, 2], strides=[2, 2], paddings=[1, 0, 0, 2]})"},
+      {"linear_chain_crf", R"(
+         var x f32[3,2] lod=1 persistable
+         var w f32[4,2] persistable
+         var label i64[3,1]
+         var out f32[2,1]
+         linear_chain_crf(Emission=x, Transition=w, Label=label) -> (LogLikelihood=out, Alpha=a,
+           EmissionExps=e, TransitionExps=t))",
+       absl::StrCat(kSequences, "\nlabel i64[3,1] 1 0 1")},
+      {"linear_chain_crf_of_padded_sequences", R"(
+         var x f32[2,3,2] persistable
+         var w f32[4,2] persistable
+         var label i64[2,3]
+         var n i64[2,1]
+         var out f32[2,1]
+         linear_chain_crf(Emission=x, Transition=w, Label=label, Length=n) -> (LogLikelihood=out,
+           Alpha=a, EmissionExps=e, TransitionExps=t))",
+       "label i64[2,3] 1 0 1 0 1 0\nn i64[2,1] 3 2"},
+      {"cos_sim",
+       R"(
+         var x f32[3,2] persistable
+         var y f32[1,2] persistable
+         cos_sim(X=x, Y=y) -> (Out=out, XNorm=xn, YNorm=yn))",
+       "",
+       {0.5, 2},
+       {1008005}},
       {"dropout", R"(
          var x f32[2,3] persistable
          dropout(X=x) -> (Out=out, Mask=m) {dropout_prob=0.4, fix_seed=true, seed=3})"},

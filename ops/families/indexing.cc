@@ -143,6 +143,15 @@ absl::Status InferGather(InferContext& op) {
   return absl::OkStatus();
 }
 
+absl::Status InferWhereIndex(InferContext& op) {
+  const TensorInfo condition = op.Input("Condition");
+  op.SetOutput("Out", VarType::INT64, std::nullopt);
+  if (condition.has_dims()) {
+    op.SetOutput("Out", VarType::INT64, Dims{kUnknownDim, condition.rank()});
+  }
+  return absl::OkStatus();
+}
+
 // A sparse gradient has only the rows that were looked up.
 absl::Status InferLookupGradient(InferContext& op) {
   op.SetOutputLike("W@GRAD", op.Input("W"));
@@ -285,7 +294,11 @@ std::vector<OpSchema> IndexingOps() {
       .IsOfSamples()
       .QuantizableOutputs({"Out"})
       .GradientNotKnown();
-  ops.Define("where_index(Condition) -> (Out)").Doc("Indices of what is true.").GradientNotKnown();
+  ops.Define("where_index(Condition) -> (Out)")
+      .Doc("Indices of what is true, a row for each.")
+      .TakeLod({})
+      .Infer(InferWhereIndex)
+      .GradientNotKnown();
   ops.Define(
          "set_value(Input, ValueTensor?, StartsTensorList*?, EndsTensorList*?, StepsTensorList*?) "
          "-> (Out)")

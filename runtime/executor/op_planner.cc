@@ -290,6 +290,63 @@ void OpPlanner::CutOutput(absl::string_view slot, LoD lod) {
   if (Wants(slot)) cut_[&OutputValue(slot)] = std::move(lod);
 }
 
+RunShape OpPlanner::DecideShape(absl::string_view slot, int64_t most_offsets, int index) {
+  const bool is_wanted = Wants(slot, index);
+  const auto rank = is_wanted ? planning_.builder.TypeOf(OutputValue(slot, index)).dims.size()
+                              : size_t{kMostDims};
+  RunShape shape;
+  shape.dims = Scratch(absl::StrCat("dims of ", slot), VarType::INT64, static_cast<int64_t>(rank));
+  if (most_offsets > 0) {
+    shape.offsets = Scratch(absl::StrCat("offsets of ", slot), VarType::INT64, 1 + most_offsets);
+  }
+  shape.op = &op_;
+  if (is_wanted) planning_.builder.SetRunShape(OutputValue(slot, index), shape);
+  return shape;
+}
+
+const RunShape* OpPlanner::TakeRunShape(absl::string_view slot, int index) {
+  const Value& value = InputValue(slot, index);
+  taken_.insert(&value);
+  return planning_.builder.RunShapeOf(value);
+}
+
+void OpPlanner::KeepRunShape(absl::string_view input, absl::string_view output) {
+  const RunShape* const shape = TakeRunShape(input);
+  if (shape == nullptr || !Wants(output)) return;
+  RunShape kept = *shape;
+  if (!schema_.TakesLod(output)) kept.offsets = Buffer();
+  planning_.builder.SetRunShape(OutputValue(output), kept);
+}
+
+void OpPlanner::KeepRows(absl::string_view input, absl::string_view output) {
+  const RunShape* const of_input = TakeRunShape(input);
+  if (of_input == nullptr || !Wants(output)) return;
+  const Dims most = InputDims(input);
+  const Dims dims = planning_.builder.TypeOf(OutputValue(output)).dims;
+  RunShape shape = *of_input;
+  if (!schema_.TakesLod(output)) shape.offsets = Buffer();
+  shape.dims =
+      Scratch(absl::StrCat("dims of ", output), VarType::INT64, static_cast<int64_t>(dims.size()));
+  AddStep({{of_input->dims},
+           {shape.dims},
+           [from = of_input->dims, to = shape.dims, most, dims](const StepContext& run) {
+             const absl::Span<const int64_t> there = run.Of<int64_t>(from);
+             if (!std::equal(there.begin() + 1, there.end(), most.begin() + 1)) {
+               return absl::FailedPreconditionError(
+                   absl::StrCat("an input is ", DimsText(there), "; want rows of ",
+                                DimsText(DimsView(most).subspan(1))));
+             }
+             const absl::Span<int64_t> found = run.Of<int64_t>(to);
+             std::copy(dims.begin(), dims.end(), found.begin());
+             found[0] = there[0];
+             return absl::OkStatus();
+           },
+           "",
+           0,
+           "rows"});
+  planning_.builder.SetRunShape(OutputValue(output), shape);
+}
+
 void OpPlanner::SetOutputLods() {
   PlanBuilder& builder = planning_.builder;
   const auto is_planned = [&builder](const Argument& argument) {
@@ -302,6 +359,7 @@ void OpPlanner::SetOutputLods() {
   for (const Argument* output : op_.outputs()) {
     if (!is_planned(*output)) continue;
     const Value& value = *output->value();
+    if (builder.RunShapeOf(value) != nullptr) continue;
     const auto cut = cut_.find(&value);
     builder.SetLod(value, cut != cut_.end() ? cut->second
                                             : OutputLod(schema_, *output,

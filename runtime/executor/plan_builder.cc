@@ -164,6 +164,17 @@ void PlanBuilder::SetLod(const Value& value, LoD lod) {
   }
 }
 
+const RunShape* PlanBuilder::RunShapeOf(const Value& value) const {
+  const PlannedValue& planned = Find(value);
+  return planned.run_shape ? &*planned.run_shape : nullptr;
+}
+
+void PlanBuilder::SetRunShape(const Value& value, RunShape shape) {
+  PlannedValue& planned = Find(value);
+  planned.run_shape = shape;
+  if (planned.row_major) plan_.buffers[planned.row_major->index].run_shape = shape;
+}
+
 Layout PlanBuilder::LayoutOf(const Value& value) const {
   const PlannedValue& planned = Find(value);
   if (planned.type.dims.size() != 4) return Layout::kRowMajor;
@@ -307,7 +318,7 @@ const Codes* PlanBuilder::FindCodes(const Value& value) const {
 
 std::optional<std::vector<double>> PlanBuilder::FindKnown(const Value& value) const {
   const PlannedValue& planned = Find(value);
-  if (!planned.row_major) return std::nullopt;
+  if (!planned.row_major || planned.run_shape) return std::nullopt;
   return known_.Find(*planned.row_major, plan_.buffers);
 }
 
@@ -386,7 +397,11 @@ absl::Status PlanBuilder::View(const Value& value, const Value& of, Dims dims) {
 absl::Status PlanBuilder::Share(const Value& value, const Value& of) {
   SetLod(value, LodOf(of));
   const bool is_same_variable = &value.variable() == &of.variable();
-  if (Keeps(value.variable()) && !is_same_variable) return View(value, of, TypeOf(of).dims);
+  if (Keeps(value.variable()) && !is_same_variable) {
+    RETURN_IF_ERROR(View(value, of, TypeOf(of).dims));
+    if (const RunShape* shape = RunShapeOf(of); shape != nullptr) SetRunShape(value, *shape);
+    return absl::OkStatus();
+  }
   if (IsDeferred(of)) Compute(of, &Find(of));
   PlannedValue shared = Find(of);
   NoteWritten(value);
@@ -399,6 +414,11 @@ absl::StatusOr<Plan> PlanBuilder::Finish(const std::vector<const Value*>& fetche
   std::vector<Kept> kept;
   for (const Variable* variable : written_) {
     const Value& last = LastWritten(*variable);
+    if (const RunShape* shape = RunShapeOf(last); shape != nullptr) {
+      return absl::UnimplementedError(
+          absl::StrCat("variable \"", variable->name(), "\" is kept and ", Describe(*shape->op),
+                       " decides its extents in a run; want a variable that is fetched"));
+    }
     ASSIGN_OR_RETURN(const Buffer buffer, Read(last, Layout::kRowMajor));
     // The scope has no tensor for it yet.
     if (!HasPersistable(*variable)) AddPersistable(*variable, {TypeOf(last), {}});
@@ -420,7 +440,8 @@ absl::StatusOr<Plan> PlanBuilder::Finish(const std::vector<const Value*>& fetche
       buffer = NewBuffer(fetch->variable().name(), TypeOf(*fetch));
       AddCopy("copy", entry, buffer);
     }
-    plan_.fetches.push_back({fetch->variable().name(), buffer, TypeOf(*fetch), LodOf(*fetch)});
+    plan_.fetches.push_back(
+        {fetch->variable().name(), buffer, TypeOf(*fetch), LodOf(*fetch), Find(*fetch).run_shape});
   }
   RETURN_IF_ERROR(status_);
   for (const Kept& value : KeepInPlace(kept, in_place_, &plan_)) {

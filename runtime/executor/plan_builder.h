@@ -97,6 +97,10 @@ class PlanBuilder {
   // The offsets that cut its rows into sequences; {}: there are none.
   const LoD& LodOf(const Value& value) const;
   void SetLod(const Value& value, LoD lod);
+  // What a run decides of its shape; null: its type is what it is.
+  const RunShape* RunShapeOf(const Value& value) const;
+  // REQUIRES: the value was written, row major, and none of its forms has been read.
+  void SetRunShape(const Value& value, RunShape shape);
   // The layout in which it is held; if it is held in both, kChannelsLast.
   Layout LayoutOf(const Value& value) const;
 
@@ -196,6 +200,7 @@ class PlanBuilder {
     std::optional<Codes> codes = std::nullopt;
     bool holds_codes = false;
     std::optional<Deferred> deferred = std::nullopt;
+    std::optional<RunShape> run_shape = std::nullopt;
 
     bool has_elements() const { return row_major || channels_last; }
     std::optional<Buffer>& In(Layout layout) {

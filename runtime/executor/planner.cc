@@ -120,8 +120,10 @@ class Planner final : public BlockPlanner {
     Step step;
     step.name = "observe";
     step.reads = {buffer};
-    step.run = [buffer, number = *number, &show = request_.observation->show](
-                   const StepContext& run) { return show(number, run.Floats(buffer)); };
+    step.run = [buffer, shape = builder->info(buffer).run_shape, number = *number,
+                &show = request_.observation->show](const StepContext& run) {
+      return show(number, run.Floats(buffer).first(run.CountOf(shape, buffer.size)));
+    };
     step.in_each_run = true;
     builder->AddStep(std::move(step));
     return absl::OkStatus();
@@ -229,12 +231,26 @@ class Planner final : public BlockPlanner {
       if (is_there) RETURN_IF_ERROR(AddEntry(*value, &builder));
     }
     builder.BeginOp(&op);
-    RETURN_IF_ERROR(AddSteps(op, planner));
+    const absl::Status added = AddSteps(op, planner);
+    RETURN_IF_ERROR(CheckRunShapes(op, planner));
+    RETURN_IF_ERROR(added);
     // A variable that a block writes keeps its offsets.
     if (op.sub_blocks().empty()) planner.SetOutputLods();
     RETURN_IF_ERROR(KeepWhatIsNotWritten(op, &builder));
     RETURN_IF_ERROR(CheckGradients(op, builder));
     return builder.status();
+  }
+
+  // A plan function says which inputs it takes whose shape a run decides.
+  absl::Status CheckRunShapes(const Op& op, const OpPlanner& planner) const {
+    for (const Value* value : ReadBy(op)) {
+      const RunShape* const shape = planner.builder().RunShapeOf(*value);
+      if (shape == nullptr || planner.TakesRunShape(*value)) continue;
+      return absl::UnimplementedError(
+          absl::StrCat("\"", value->variable().name(), "\" has extents that ", Describe(*shape->op),
+                       " decides in a run; want ones that are known before"));
+    }
+    return absl::OkStatus();
   }
 
   absl::Status AddSteps(const Op& op, OpPlanner& planner) {

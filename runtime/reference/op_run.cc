@@ -159,9 +159,10 @@ void OpRun::SetOutput(absl::string_view slot, int index, Array value) {
   outputs_.emplace_back(output.variable(), std::move(value));
 }
 
-void OpRun::SetCutOutput(absl::string_view slot, Array value) {
+void OpRun::SetCutOutput(absl::string_view slot, int index, Array value) {
   CHECK(schema_.FindOutput(slot, era_) != nullptr) << op_.type() << " has no output " << slot;
-  if (HasOutput(slot)) outputs_.emplace_back(op_.Output(slot)->variable(), std::move(value));
+  if (!HasOutput(slot, index)) return;
+  outputs_.emplace_back(op_.Outputs(slot)[index]->variable(), std::move(value));
 }
 
 RandomStream OpRun::Random(int64_t seed) const {

@@ -99,7 +99,10 @@ class OpRun {
   void SetOutput(absl::string_view slot, Array value) { SetOutput(slot, 0, std::move(value)); }
   void SetOutput(absl::string_view slot, int index, Array value);
   // The same with the offsets that the value has.
-  void SetCutOutput(absl::string_view slot, Array value);
+  void SetCutOutput(absl::string_view slot, Array value) {
+    SetCutOutput(slot, 0, std::move(value));
+  }
+  void SetCutOutput(absl::string_view slot, int index, Array value);
 
   const OpAttributes& attributes() const { return attributes_; }
   int64_t Int(absl::string_view name) const { return attributes_.Int(name); }

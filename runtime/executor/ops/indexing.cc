@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
@@ -12,6 +14,7 @@
 #include "runtime/executor/ops/element_step.h"
 #include "runtime/executor/ops/element_types.h"
 #include "runtime/executor/ops/lines_of.h"
+#include "runtime/executor/ops/run_shape.h"
 #include "runtime/kernels/comparison.h"
 #include "runtime/kernels/take.h"
 
@@ -26,6 +29,29 @@ absl::Status WithIndexType(const OpPlanner& op, absl::string_view slot, F f) {
   if (dtype == VarType::INT32) return f(int32_t());
   return absl::UnimplementedError(
       absl::StrCat("input ", slot, " is ", TypeName(dtype), "; want i32 or i64"));
+}
+
+// How many entries of X a gather may take, and how many places Index has: what a run decides of
+// both.
+struct GatherExtents {
+  std::optional<RunShape> x;
+  std::optional<RunShape> index;
+};
+
+// Error (kUnimplemented): sequences whose offsets would depend on the numbers of rows.
+absl::StatusOr<GatherExtents> ExtentsOfGather(OpPlanner& op, int axis) {
+  GatherExtents extents;
+  if (const RunShape* x = op.TakeRunShape("X"); x != nullptr) extents.x = *x;
+  if (const RunShape* index = op.TakeRunShape("Index"); index != nullptr) extents.index = *index;
+  const bool has_sequences =
+      (extents.x && (extents.x->has_offsets() || !op.InputLod("Index").empty())) ||
+      (extents.index && !op.InputLod("X").empty());
+  if ((extents.x || extents.index) && (axis != 0 || has_sequences)) {
+    return absl::UnimplementedError(
+        "a run decides the extents of X or Index, and axis is not 0 or X has sequences; want rows "
+        "that belong to none");
+  }
+  return extents;
 }
 
 // X's entries at Index [n] or [n, 1] along an axis.
@@ -44,14 +70,26 @@ absl::Status PlanGather(OpPlanner& op) {
   dims[at] = index_dims[0];
   ASSIGN_OR_RETURN(const Buffer x, op.Read("X", type.dtype));
   ASSIGN_OR_RETURN(const Buffer index, op.Read("Index", op.InputType("Index").dtype));
+  ASSIGN_OR_RETURN(const GatherExtents extents, ExtentsOfGather(op, at));
   const Buffer out = op.WriteAs("Out", {type.dtype, dims});
+  std::vector<Buffer> reads = {x, index};
+  if (extents.x) reads.push_back(extents.x->dims);
+  if (extents.index) {
+    reads.push_back(extents.index->dims);
+    op.KeepRows("Index", "Out");
+  }
   return WithElementOfSizeOf(type.dtype, [&](auto element) {
     return WithIndexType(op, "Index", [&](auto number) {
       using T = decltype(element);
       using Index = decltype(number);
-      op.AddStep({{x, index}, {out}, [=](const StepContext& run) {
-                    return kernels::Take<T, Index>(lines, run.Of<T>(x), run.Of<Index>(index),
-                                                   run.Of<T>(out));
+      op.AddStep({reads, {out}, [=](const StepContext& run) {
+                    kernels::Lines there = lines;
+                    if (extents.x) there.length = run.Of<int64_t>(extents.x->dims)[0];
+                    const absl::Span<T> taken = run.Of<T>(out);
+                    const int64_t places = run.CountOf(extents.index, index.size);
+                    std::fill(taken.begin() + places * lines.inner * lines.outer, taken.end(), T());
+                    return kernels::Take<T, Index>(there, run.Of<T>(x),
+                                                   run.Of<Index>(index).first(places), taken);
                   }});
       return absl::OkStatus();
     });
@@ -122,6 +160,37 @@ absl::Status PlanOneHot(OpPlanner& op, bool is_v2) {
   });
 }
 
+// A row of indices for each element that is not 0.
+absl::Status PlanWhereIndex(OpPlanner& op) {
+  const TensorType type = op.InputType("Condition");
+  const auto rank = static_cast<int64_t>(type.dims.size());
+  ASSIGN_OR_RETURN(const int64_t most, ElementCount({type.size(), rank}));
+  static_cast<void>(most);
+  ASSIGN_OR_RETURN(const Buffer condition, op.Read("Condition", type.dtype));
+  const Buffer out = op.WriteAs("Out", {VarType::INT64, {type.size(), rank}});
+  const RunShape shape = op.DecideShape("Out");
+  return WithElementType(type.dtype, [&](auto element) {
+    using T = decltype(element);
+    op.AddStep({{condition}, {out, shape.dims}, [=](const StepContext& run) {
+                  const absl::Span<const T> values = run.Of<T>(condition);
+                  const absl::Span<int64_t> indices = run.Of<int64_t>(out);
+                  int64_t rows = 0;
+                  for (size_t i = 0; i < values.size(); ++i) {
+                    if (values[i] == T()) continue;
+                    auto rest = static_cast<int64_t>(i);
+                    for (int64_t axis = rank; axis-- > 0;) {
+                      indices[rows * rank + axis] = rest % type.dims[axis];
+                      rest /= type.dims[axis];
+                    }
+                    ++rows;
+                  }
+                  DecideRows(run, shape, {rows, rank}, indices);
+                  return absl::OkStatus();
+                }});
+    return absl::OkStatus();
+  });
+}
+
 // Known from the shape.
 absl::Status PlanIsEmpty(OpPlanner& op) {
   const bool is_empty = op.InputType("X").size() == 0;
@@ -138,6 +207,7 @@ absl::Status PlanIsEmpty(OpPlanner& op) {
 OpPlans IndexingPlans() {
   return {{"gather", PlanGather, AlwaysRoundsOnce},
           {"where", PlanWhere, AlwaysRoundsOnce},
+          {"where_index", PlanWhereIndex},
           {"one_hot", [](OpPlanner& op) { return PlanOneHot(op, /*is_v2=*/false); }},
           {"one_hot_v2", [](OpPlanner& op) { return PlanOneHot(op, /*is_v2=*/true); }},
           {"is_empty", PlanIsEmpty}};

@@ -299,6 +299,9 @@ absl::Status PlanSlice(OpPlanner& op) {
   const TensorType type = op.InputType("Input");
   ASSIGN_OR_RETURN(const Buffer input, op.Read("Input", type.dtype));
   const Buffer out = op.WriteAs("Out", {type.dtype, range.of_out});
+  const bool has_all_rows =
+      range.dims[0] == type.dims[0] && !range.of_out.empty() && range.of_out[0] == type.dims[0];
+  if (has_all_rows) op.KeepRows("Input", "Out");
   return AddTake(op, {input, type.dims}, {{out, range.dims, range.starts}});
 }
 

@@ -359,6 +359,29 @@ absl::Status Where(OpRun& op) {
   return absl::OkStatus();
 }
 
+// The place of each element that is not 0, as indices along all axes.
+absl::Status WhereIndex(OpRun& op) {
+  const Array& condition = op.Input("Condition");
+  std::vector<double> indices;
+  for (int64_t i = 0; i < condition.size(); ++i) {
+    if (condition[i] == 0) continue;
+    const size_t row = indices.size();
+    indices.resize(row + condition.dims.size());
+    int64_t rest = i;
+    for (size_t axis = condition.dims.size(); axis-- > 0;) {
+      indices[row + axis] = static_cast<double>(rest % condition.dims[axis]);
+      rest /= condition.dims[axis];
+    }
+  }
+  const auto width = static_cast<int64_t>(condition.dims.size());
+  const int64_t rows = width > 0 ? static_cast<int64_t>(indices.size()) / width
+                                 : static_cast<int64_t>(condition[0] != 0);
+  Array out(VarType::INT64, Dims{rows, width});
+  out.values = std::move(indices);
+  op.SetOutput("Out", std::move(out));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 Kernels IndexingKernels() {
@@ -380,6 +403,7 @@ Kernels IndexingKernels() {
       {"one_hot_v2", [](OpRun& op) { return OneHot(op, /*is_v2=*/true); }},
       {"gather", Gather},
       {"where", Where},
+      {"where_index", WhereIndex},
   };
 }
 

@@ -1,10 +1,10 @@
 """Which ops are compared, with what they read: a module for each family of ops."""
 
-from op_cases import (activations, convolutions, elementwise, filling, losses, normalization,
+from op_cases import (activations, boxes, convolutions, elementwise, filling, losses, normalization,
                       optimizers, pooling, products, quantizers, reductions, repetitions, sequences,
                       shapes)
 
-FAMILIES = (activations, convolutions, elementwise, filling, losses, normalization, optimizers,
+FAMILIES = (activations, boxes, convolutions, elementwise, filling, losses, normalization, optimizers,
             pooling, products, quantizers, reductions, repetitions, sequences, shapes)
 
 

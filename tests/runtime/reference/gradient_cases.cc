@@ -42,6 +42,21 @@ GradientCase SequencePool(const std::string& type) {
           kSequences};
 }
 
+// Regions of one image.
+constexpr char kRegions[] = "rois f32[3,4] lod={0,3} 0 0 9 9 1 2 4 3 5 0 6 7";
+
+GradientCase GridSampler(const std::string& padding, bool aligns_corners) {
+  return {"grid_sampler_" + padding + (aligns_corners ? "" : "_of_edges"),
+          R"(
+            var x f32[1,2,3,4] persistable
+            var grid f32[1,2,3,2] persistable
+            grid_sampler(X=x, Grid=grid) -> (Output=out) {padding_mode=")" +
+              padding + "\", align_corners=" + (aligns_corners ? "true}" : "false}"),
+          "",
+          {-1.5, 1.5},
+          {2006002}};
+}
+
 // 3 channels on the axes where they may be.
 std::string BatchNorm(const std::string& attrs) {
   return R"(
@@ -277,6 +292,54 @@ std::vector<GradientCase> GradientCases() {
          softmax_with_cross_entropy(Logits=x, Label=label) -> (Loss=out, Softmax=s) {
            soft_label=true})",
        "label f32[2,3] 0.5 0.25 0.25 0 1 0"},
+      {"smooth_l1_loss", R"(
+         var x f32[3,4] persistable
+         var y f32[3,4] persistable
+         var a f32[3,4] stop_gradient
+         smooth_l1_loss(X=x, Y=y, InsideWeight=a, OutsideWeight=a) -> (Diff=d, Out=out) {
+           sigma=1.5})"},
+      {"roi_align",
+       R"(
+         var x f32[1,2,5,6] persistable
+         var rois f32[3,4] lod=1 stop_gradient
+         roi_align(X=x, ROIs=rois) -> (Out=out) {pooled_height=2, pooled_width=3,
+           spatial_scale=0.5})",
+       kRegions},
+      {"roi_align_of_so_many_samples",
+       R"(
+         var x f32[1,2,5,6] persistable
+         var rois f32[3,4] lod=1 stop_gradient
+         roi_align(X=x, ROIs=rois) -> (Out=out) {pooled_height=2, pooled_width=3,
+           sampling_ratio=2, aligned=true})",
+       kRegions,
+       {},
+       {2006002}},
+      {"roi_pool",
+       R"(
+         var x f32[1,2,5,6] persistable
+         var rois f32[3,4] lod=1 stop_gradient
+         roi_pool(X=x, ROIs=rois) -> (Out=out, Argmax=places) {pooled_height=2, pooled_width=2,
+           spatial_scale=0.5})",
+       kRegions},
+      GridSampler("zeros", true),
+      GridSampler("zeros", false),
+      GridSampler("border", true),
+      GridSampler("border", false),
+      GridSampler("reflection", true),
+      GridSampler("reflection", false),
+      {"deformable_conv", R"(
+         var x f32[2,4,3,4] persistable
+         var w f32[2,2,2,2] persistable
+         var o f32[2,16,2,3] persistable
+         var m f32[2,8,2,3] persistable
+         deformable_conv(Input=x, Filter=w, Offset=o, Mask=m) -> (Output=out) {groups=2,
+           deformable_groups=2})"},
+      {"deformable_conv_v1", R"(
+         var x f32[1,2,4,4] persistable
+         var w f32[3,2,2,2] persistable
+         var o f32[1,8,3,3] persistable
+         deformable_conv_v1(Input=x, Filter=w, Offset=o) -> (Output=out) {strides=[2, 2],
+           paddings=[1, 1]})"},
   };
 }
 

@@ -131,12 +131,7 @@ void PlanBuilder::AddGivenCodes(const Value& value, const PlanBuilder& around) {
   Codes codes = *planned.codes;
   std::vector<Buffer*> buffers = {&codes.codes, &codes.ranges};
   if (codes.zero_point) buffers.push_back(&*codes.zero_point);
-  for (Buffer* buffer : buffers) {
-    BufferInfo given = around.info(*buffer);
-    given.place = BufferInfo::Place::kFeed;
-    *buffer = AddBuffer(std::move(given));
-    plan_.feeds.push_back({info(*buffer).name, *buffer});
-  }
+  for (Buffer* buffer : buffers) *buffer = AddGivenBuffer(around.info(*buffer));
   WriteCodes(value, planned.type, codes, /*holds_codes=*/false);
   SetLod(value, around.LodOf(value));
 }
@@ -146,8 +141,20 @@ void PlanBuilder::AddKept(const Value& at_entry, const GivenType& given) {
   AddEntry(at_entry);
 }
 
+Buffer PlanBuilder::AddGivenBuffer(BufferInfo around) {
+  around.place = BufferInfo::Place::kFeed;
+  const Buffer buffer = AddBuffer(std::move(around));
+  plan_.feeds.push_back({info(buffer).name, buffer});
+  return buffer;
+}
+
+void PlanBuilder::AddResult(Buffer buffer) {
+  plan_.fetches.push_back({info(buffer).name, buffer, info(buffer).type, {}});
+}
+
 bool PlanBuilder::Keeps(const Variable& variable) const {
-  return of_ == Of::kProgram ? variable.persistable() : HasPersistable(variable);
+  if (of_ == Of::kProgram) return variable.persistable();
+  return HasPersistable(variable) || kept_unset_.contains(&variable);
 }
 
 const LoD& PlanBuilder::LodOf(const Value& value) const {

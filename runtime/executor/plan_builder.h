@@ -87,6 +87,15 @@ class PlanBuilder {
   void AddGiven(const Value& value, const PlanBuilder& around);
   void AddGivenCodes(const Value& value, const PlanBuilder& around);
   void AddKept(const Value& at_entry, const GivenType& given);
+  // A buffer of the plan around, which no value of the block has the elements of.
+  Buffer AddGivenBuffer(BufferInfo around);
+  // The same as AddKept for a variable that may have no value at entry: its tensor has the type of
+  // what the block writes.
+  void AddKeptUnset(const Variable& variable) { kept_unset_.insert(&variable); }
+  // The place of a kept variable in the plan's persistables. REQUIRES: there is one.
+  size_t KeptNumber(const Variable& variable) const { return persistables_.at(&variable).index; }
+  // Declares that a buffer is read when the run is over.
+  void AddResult(Buffer buffer);
   // Whether the variable's last value is in its tensor when the run ends.
   bool Keeps(const Variable& variable) const;
 
@@ -232,6 +241,7 @@ class PlanBuilder {
   std::unordered_map<const Value*, PlannedValue> values_;  // references stay valid
   std::unordered_map<const Value*, LoD> lods_;             // except those that are {}
   absl::flat_hash_map<const Variable*, Persistable> persistables_;
+  absl::flat_hash_set<const Variable*> kept_unset_;
   // The variables that are kept and written, in order of the first write, with what is written.
   std::vector<const Variable*> written_;
   absl::flat_hash_map<const Variable*, absl::flat_hash_set<const Value*>> values_written_;

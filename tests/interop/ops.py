@@ -64,6 +64,8 @@ EXPECTED_OF_EXECUTOR = {
 _OURS = "no op of the reference"
 _RANDOM = "draws other random numbers, from the seed, the op and the step (docs/numerics.md)"
 _BLOCKS = "runs blocks of a program: tests/runtime/reference/control_flow_ops_test.cc"
+_CHOOSES = "leaves outputs without a value: tests/runtime/executor/blocks_test.cc"
+_ARRAYS = "takes an array or a table: tests/runtime/reference/tensor_array_ops_test.cc"
 _OF_OTHERS = "no op of 2.6, but of releases before or after it"
 NOT_JUDGED = {
     "dither": _OURS,
@@ -107,10 +109,22 @@ NOT_JUDGED = {
     "straight_through_estimator_grad": _OF_OTHERS,
     "unsqueeze": _OF_OTHERS,
     "unsqueeze_grad": _OF_OTHERS,
+    "array_to_lod_tensor": _ARRAYS,
+    "lod_array_length": _ARRAYS,
+    "lod_rank_table": _ARRAYS,
+    "lod_tensor_to_array": _ARRAYS,
+    "max_sequence_len": _ARRAYS,
+    "read_from_array": _ARRAYS,
+    "reorder_lod_tensor_by_rank": _ARRAYS,
+    "shrink_rnn_memory": _ARRAYS,
+    "shrink_rnn_memory_grad": _ARRAYS,
+    "tensor_array_to_tensor": _ARRAYS,
+    "write_to_array": _ARRAYS,
     "gaussian_random": _RANDOM,
     "truncated_gaussian_random": _RANDOM,
     "uniform_random": _RANDOM,
     "conditional_block": _BLOCKS,
+    "select_output": _CHOOSES,
     "while": _BLOCKS,
 }
 

@@ -8,16 +8,18 @@
 namespace fixpoint {
 namespace {
 
-const absl::flat_hash_set<std::string>& RunOpTypes() {
-  static const auto* const kTypes = new absl::flat_hash_set<std::string>{
+absl::flat_hash_set<std::string>& RunOpTypes() {
+  static auto* const types = new absl::flat_hash_set<std::string>{
 #define FIXPOINT_RUN_OP_TYPE(type) type,
 #include "runtime/run_op_types.inc"
 #undef FIXPOINT_RUN_OP_TYPE
   };
-  return *kTypes;
+  return *types;
 }
 
 }  // namespace
+
+void AddRunOpType(absl::string_view type) { RunOpTypes().emplace(type); }
 
 std::vector<const Op*> FindOpsThatNothingRuns(const Program& program) {
   std::vector<const Op*> found;

@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "proto/program/program_fwd.h"
 
 namespace fixpoint {
@@ -13,6 +14,9 @@ namespace fixpoint {
 // run_op_types.inc, which ./bazelw run //tests/docs:update makes from their kernels, and which
 // //tests/docs compares with them.
 std::vector<const Op*> FindOpsThatNothingRuns(const Program& program);
+
+// Adds a type of a user's own (own_ops.h).
+void AddRunOpType(absl::string_view type);
 
 }  // namespace fixpoint
 

@@ -12,7 +12,7 @@
 #include "tools/command_line.h"
 #include "transpiler/extensions/load_plugin.h"
 
-DEFINE_string(plugin, "", "Libraries with passes, quantizers and checks; may be given again.");
+DEFINE_string(plugin, "", "Libraries with ops, passes, quantizers and checks; may be given again.");
 
 namespace fixpoint {
 

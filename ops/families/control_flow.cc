@@ -1,4 +1,4 @@
-// Loops, conditionals, arrays of tensors, and sequences in the order of their lengths.
+// Loops, conditionals, and ops that choose one of several tensors.
 
 #include "ops/infer.h"
 #include "ops/op_schema_builder.h"
@@ -6,8 +6,25 @@
 namespace fixpoint {
 namespace {
 
-absl::Status InferScalarInt64(InferContext& op) {
-  op.SetOutput("Out", VarType::INT64, Dims{1});
+// The dimensions in which all alternatives agree; unknown if one is.
+absl::Status InferSelectInput(InferContext& op) {
+  const TensorInfo first = op.Input("X");
+  op.SetOutput("Out", first.dtype, std::nullopt);
+  if (!first.has_dims()) return absl::OkStatus();
+  Dims out(first.dims.begin(), first.dims.end());
+  for (int i = 1; i < op.InputCount("X"); ++i) {
+    const TensorInfo x = op.Input("X", i);
+    if (!x.has_dims() || x.rank() != first.rank()) return absl::OkStatus();
+    for (int d = 0; d < x.rank(); ++d) {
+      if (x.dims[d] != out[d]) out[d] = kUnknownDim;
+    }
+  }
+  op.SetOutput("Out", first.dtype, out);
+  return absl::OkStatus();
+}
+
+absl::Status InferSelectOutput(InferContext& op) {
+  for (int i = 0; i < op.OutputCount("Out"); ++i) op.SetOutputLike("Out", i, op.Input("X"));
   return absl::OkStatus();
 }
 
@@ -45,40 +62,14 @@ void DefineBlocks(OpList& ops) {
       .Attr("is_train", Bool(true))
       .Hints("skip_eager_deletion_vars")
       .GradientNotKnown();
-  ops.Define("select_input(X*, Mask) -> (Out)").Doc("Out = X[Mask].").GradientNotKnown();
-  ops.Define("select_output(X, Mask) -> (Out*)").Doc("Out[Mask] = X.").GradientNotKnown();
-}
-
-void DefineArrays(OpList& ops) {
-  ops.Define("write_to_array(X, I) -> (Out)")
-      .Doc("Out[I] = X; Out is an array of tensors.")
-      .Gradient("read_from_array(X=Out@GRAD, I, X_W=X) -> (Out=X@GRAD)");
-  ops.Define("read_from_array(X, I, X_W?) -> (Out)")
-      .Doc("Out = X[I]; X is an array of tensors.")
-      .Gradient("write_to_array(X=Out@GRAD, I) -> (Out=X@GRAD)");
-  ops.Define("lod_rank_table(X) -> (Out)")
-      .Doc("X's sequences by length, longest first.")
-      .Attr("level", Int(0));
-  ops.Define("max_sequence_len(RankTable) -> (Out)")
-      .Doc("Length of the longest: INT64 [1].")
-      .Infer(InferScalarInt64);
-  ops.Define("lod_tensor_to_array(X, RankTable) -> (Out)")
-      .Doc("X's sequences step by step: Out[t] holds the rows of step t.")
-      .Gradient("array_to_lod_tensor(X=Out@GRAD, RankTable) -> (Out=X@GRAD)");
-  ops.Define("array_to_lod_tensor(X, RankTable) -> (Out)")
-      .Doc("The inverse of lod_tensor_to_array.")
-      .Gradient("lod_tensor_to_array(X=Out@GRAD, RankTable) -> (Out=X@GRAD)");
-  ops.Define("shrink_rnn_memory(X, RankTable, I) -> (Out)")
-      .Doc("The rows of X whose sequences are longer than I.")
-      .Gradient("shrink_rnn_memory_grad(X, Out@GRAD) -> (X@GRAD)");
-  ops.Define("split_lod_tensor(X, Mask) -> (OutTrue, OutFalse)")
-      .Doc("X's sequences by Mask.")
-      .Attr("level", Int(0))
-      .GradientNotKnown();
-  ops.Define("merge_lod_tensor(X, Mask, InTrue, InFalse) -> (Out)")
-      .Doc("The inverse of split_lod_tensor.")
-      .Attr("level", Int(0))
-      .GradientNotKnown();
+  ops.Define("select_input(X*, Mask) -> (Out)")
+      .Doc("Out = X[Mask], of any size; the others need no value. Mask is INT32 [1].")
+      .Infer(InferSelectInput)
+      .Gradient("select_output(X=Out@GRAD, Mask) -> (Out=X@GRAD)");
+  ops.Define("select_output(X, Mask) -> (Out*)")
+      .Doc("Out[Mask] = X; the others get no value. Mask is INT32 [1].")
+      .Infer(InferSelectOutput)
+      .Gradient("select_input(X=Out@GRAD, Mask) -> (Out=X@GRAD)");
 }
 
 }  // namespace
@@ -86,7 +77,6 @@ void DefineArrays(OpList& ops) {
 std::vector<OpSchema> ControlFlowOps() {
   OpList ops;
   DefineBlocks(ops);
-  DefineArrays(ops);
   return ops.Build();
 }
 

@@ -1,4 +1,4 @@
-// Ops that find, pick or place elements: embeddings, top-k, gather, one-hot, assignment.
+// Ops that find elements, and tables of rows: embeddings, top-k, one-hot.
 
 #include "absl/strings/str_cat.h"
 #include "ops/code_range.h"
@@ -131,15 +131,12 @@ OpSchema::InferFunction InferOneHot(bool replaces_last_dim) {
   };
 }
 
-absl::Status InferGather(InferContext& op) {
-  const TensorInfo x = op.Input("X");
-  const TensorInfo index = op.Input("Index");
-  op.SetOutput("Out", x.dtype, std::nullopt);
-  if (!x.has_dims() || !index.has_dims() || op.HasInput("Axis")) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const int axis, NormalizeAxis(op.Int("axis"), x.rank()));
-  Dims out(x.dims.begin(), x.dims.end());
-  out[axis] = index.dims[0];
-  op.SetOutput("Out", x.dtype, out);
+absl::Status InferWhereIndex(InferContext& op) {
+  const TensorInfo condition = op.Input("Condition");
+  op.SetOutput("Out", VarType::INT64, std::nullopt);
+  if (condition.has_dims()) {
+    op.SetOutput("Out", VarType::INT64, Dims{kUnknownDim, condition.rank()});
+  }
   return absl::OkStatus();
 }
 
@@ -233,16 +230,18 @@ void DefineSearch(OpList& ops) {
       .TakeLod({"Out", "Indices"})
       .QuantizableOutputs({"Out", "Indices"})
       .Gradient("top_k_v2_grad(X, K, Indices, Out@GRAD) -> (X@GRAD)");
-  ops.Define("arg_max(X) -> (Out)")
-      .Doc("Index of the largest along axis.")
-      .Attr("axis", Required(LONG))
-      .Attr("keepdims", Bool(false))
-      .Attr("flatten", Bool(false), Eras::kPaddle2)
-      .Attr("dtype", Int(-1), Eras::kFluid)
-      .Attr("dtype", Int(3), Eras::kPaddle2)
-      .Infer(InferArgMax)
-      .TakeLod({})
-      .QuantizableOutputs({"Out"});
+  for (const bool is_max : {true, false}) {
+    ops.Define(is_max ? "arg_max(X) -> (Out)" : "arg_min(X) -> (Out)")
+        .Doc(absl::StrCat("Index of the ", is_max ? "largest" : "smallest", " along axis."))
+        .Attr("axis", Required(LONG))
+        .Attr("keepdims", Bool(false))
+        .Attr("flatten", Bool(false), Eras::kPaddle2)
+        .Attr("dtype", Int(-1), Eras::kFluid)
+        .Attr("dtype", Int(3), Eras::kPaddle2)
+        .Infer(InferArgMax)
+        .TakeLod({})
+        .QuantizableOutputs({"Out"});
+  }
   ops.Define("argsort(X) -> (Out, Indices)")
       .Doc("X sorted along axis, and where each came from.")
       .Attr("axis", Int(-1))
@@ -267,39 +266,10 @@ std::vector<OpSchema> IndexingOps() {
         .Infer(InferOneHot(v1))
         .GradientNotKnown();
   }
-  ops.Define("gather(X, Index, Axis?@2) -> (Out)")
-      .Doc("X's entries at Index along axis.")
-      .Attr("overwrite", Bool(true), Eras::kFluid)
-      .Attr("axis", Int(0), Eras::kPaddle2)
-      .Infer(InferGather)
-      .KeepsRange()
-      .QuantizableOutputs({"Out"})
-      .GradientNotKnown();
-  ops.Define("scatter(X, Ids, Updates) -> (Out)")
-      .Doc("X with rows Ids replaced by, or added to, Updates.")
-      .Attr("overwrite", Bool(true))
-      .Infer(SameAs("X", {"Out"}))
-      .GradientNotKnown();
-  ops.Define("where(Condition, X, Y) -> (Out)")
-      .Doc("X where Condition, else Y.")
-      .IsOfSamples()
-      .QuantizableOutputs({"Out"})
-      .GradientNotKnown();
-  ops.Define("where_index(Condition) -> (Out)").Doc("Indices of what is true.").GradientNotKnown();
-  ops.Define(
-         "set_value(Input, ValueTensor?, StartsTensorList*?, EndsTensorList*?, StepsTensorList*?) "
-         "-> (Out)")
-      .Doc("Input with a slice of it replaced by values.")
-      .Attr("dtype", Int(5))
-      .Attr("axes", Required(LONGS))
-      .Attr("starts", Longs({}))
-      .Attr("ends", Longs({}))
-      .Attr("steps", Longs({}))
-      .Attr("decrease_axes", Longs({}))
-      .Attr("none_axes", Longs({}))
-      .Attr("values", EmptyList(SCALARS))
-      .Attr("shape", Longs({}))
-      .Infer(SameAs("Input", {"Out"}))
+  ops.Define("where_index(Condition) -> (Out)")
+      .Doc("Indices of what is true, a row for each.")
+      .TakeLod({})
+      .Infer(InferWhereIndex)
       .GradientNotKnown();
   ops.Define("merge_selected_rows(X) -> (Out)")
       .Doc("Sparse rows, those of one index added up.")

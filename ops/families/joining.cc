@@ -1,10 +1,8 @@
 // Ops that join tensors, take parts of them, or repeat them.
 
 #include <algorithm>
-#include <limits>
 #include <vector>
 
-#include "absl/numeric/int128.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ops/infer.h"
@@ -173,6 +171,36 @@ OpSchema::InferFunction InferUnstack(const char* outputs) {
   };
 }
 
+// The gradients of the parts, stacked.
+absl::Status InferUnstackGradient(InferContext& op) {
+  const TensorInfo part = op.Input("Y@GRAD");
+  op.SetOutput("X@GRAD", part.dtype, std::nullopt);
+  if (!part.has_dims()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const int axis, NormalizeAxis(op.Int("axis"), part.rank() + 1));
+  Dims dims(part.dims.begin(), part.dims.end());
+  dims.insert(dims.begin() + axis, op.InputCount("Y@GRAD"));
+  op.SetOutput("X@GRAD", part.dtype, dims);
+  return absl::OkStatus();
+}
+
+absl::Status InferExpandAs(InferContext& op) {
+  const TensorInfo x = op.Input("X");
+  const TensorInfo target = op.Input("target_tensor");
+  op.SetOutput("Out", x.dtype, std::nullopt);
+  if (!x.has_dims() || !target.has_dims()) return absl::OkStatus();
+  bool fits = x.rank() == target.rank();
+  for (int i = 0; fits && i < x.rank(); ++i) {
+    fits = x.dims[i] <= 0 || target.dims[i] < 0 || target.dims[i] % x.dims[i] == 0;
+  }
+  if (!fits) {
+    return absl::InvalidArgumentError(absl::StrCat("X is ", DimsText(x.dims),
+                                                   " and target_tensor is ", DimsText(target.dims),
+                                                   "; want multiples of X's sizes"));
+  }
+  op.SetOutput("Out", x.dtype, Dims(target.dims.begin(), target.dims.end()));
+  return absl::OkStatus();
+}
+
 // Repeats each axis as often as the attribute says.
 absl::Status InferExpand(InferContext& op) {
   const TensorInfo x = op.Input("X");
@@ -213,31 +241,6 @@ absl::Status InferExpandV2(InferContext& op) {
   for (size_t i = 0; i < x.dims.size(); ++i) {
     // -1 keeps X's dimension.
     if (out[added + i] < 0) out[added + i] = x.dims[i];
-  }
-  op.SetOutput("Out", x.dtype, out);
-  return absl::OkStatus();
-}
-
-absl::Status InferPad2d(InferContext& op) {
-  const TensorInfo x = op.Input("X");
-  op.SetOutput("Out", x.dtype, std::nullopt);
-  if (x.rank() != 4 || op.HasInput("Paddings")) return absl::OkStatus();
-  const std::vector<int64_t> paddings = op.Ints("paddings");
-  if (paddings.size() != 4) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("paddings has ", paddings.size(), " values; want 4"));
-  }
-  const int height_axis = op.String("data_format") == "NHWC" ? 1 : 2;
-  Dims out(x.dims.begin(), x.dims.end());
-  for (int i = 0; i < 2; ++i) {
-    int64_t& size = out[height_axis + i];
-    if (size < 0) continue;
-    const absl::int128 padded = absl::int128(size) + paddings[2 * i] + paddings[2 * i + 1];
-    if (padded < 0 || padded > std::numeric_limits<int64_t>::max()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("paddings [", absl::StrJoin(paddings, ", "), "] leave no size"));
-    }
-    size = static_cast<int64_t>(padded);
   }
   op.SetOutput("Out", x.dtype, out);
   return absl::OkStatus();
@@ -298,14 +301,15 @@ void DefineParts(OpList& ops) {
       .Infer(InferUnstack("Y"))
       .TakeLod({})
       .KeepsRange()
-      .GradientNotKnown();
+      .Gradient("unstack_grad(Y@GRAD) -> (X@GRAD)")
+      .GradientInfer(InferUnstackGradient);
   ops.Define("unbind(X) -> (Out*)")
       .Doc("unstack by another name.")
       .Attr("axis", Int(0))
       .Infer(InferUnstack("Out"))
       .TakeLod({})
       .KeepsRange()
-      .GradientNotKnown();
+      .Gradient("stack(X=Out@GRAD) -> (Y=X@GRAD)");
 }
 
 void DefineRepeats(OpList& ops) {
@@ -314,7 +318,7 @@ void DefineRepeats(OpList& ops) {
       .Attr("expand_times", Ints({}))
       .Infer(InferExpand)
       .KeepsRange()
-      .GradientNotKnown();
+      .Gradient("expand_grad(X, ExpandTimes, expand_times_tensor, Out@GRAD) -> (X@GRAD)");
   ops.Define("expand_v2(X, Shape?, expand_shapes_tensor*?) -> (Out)")
       .Doc("X broadcast to `shape`; -1 keeps X's dimension.")
       .Attr("shape", Ints({}))
@@ -322,18 +326,23 @@ void DefineRepeats(OpList& ops) {
       .Infer(InferExpandV2)
       .KeepsRange()
       .QuantizableOutputs({"Out"})
-      .GradientNotKnown();
+      .Gradient("expand_v2_grad(X, Shape, expand_shapes_tensor, Out@GRAD) -> (X@GRAD)");
+  ops.Define("expand_as(X, target_tensor) -> (Out)")
+      .Doc("X repeated along each axis until it has the sizes of target_tensor.")
+      .Infer(InferExpandAs)
+      .KeepsRange()
+      .Gradient("expand_as_grad(X, target_tensor, Out@GRAD) -> (X@GRAD)");
   ops.Define("expand_as_v2(X, Y?) -> (Out)")
       .Doc("X broadcast to Y's shape, or to target_shape.")
       .Attr("target_shape", Ints({}))
       .KeepsRange()
-      .GradientNotKnown();
+      .Gradient("expand_as_v2_grad(X, Out@GRAD) -> (X@GRAD)");
   ops.Define("tile(X, RepeatTimes?, repeat_times_tensor*?) -> (Out)")
       .Doc("X repeated along each axis, as numpy.tile does.")
       .Attr("repeat_times", Ints({}))
       .KeepsRange()
       .QuantizableOutputs({"Out"})
-      .GradientNotKnown();
+      .Gradient("tile_grad(X, RepeatTimes, repeat_times_tensor, Out@GRAD) -> (X@GRAD)");
 }
 
 }  // namespace
@@ -342,25 +351,6 @@ std::vector<OpSchema> JoiningOps() {
   OpList ops;
   DefineParts(ops);
   DefineRepeats(ops);
-  ops.Define("pad2d(X, Paddings?) -> (Out)")
-      .Doc("X [N,C,H,W] with paddings [top, bottom, left, right].")
-      .Attr("paddings", Required(INTS))
-      .Attr("pad_value", Float(0))
-      .Attr("mode", String("constant"))
-      .Attr("data_format", String("NCHW"))
-      .Hints("use_mkldnn@2")
-      .Infer(InferPad2d)
-      .QuantizableOutputs({"Out"})
-      .Gradient("pad2d_grad(X, Paddings, Out@GRAD) -> (X@GRAD)");
-  ops.Define("pad3d(X, Paddings?) -> (Out)")
-      .Doc("X [N,C,D,H,W] with paddings [left, right, top, bottom, front, back].")
-      .Attr("paddings", Required(INTS))
-      .Attr("value", Float(0))
-      .Attr("mode", String("constant"))
-      .Attr("data_format", String("NCDHW"))
-      .Hints("use_mkldnn")
-      .QuantizableOutputs({"Out"})
-      .Gradient("pad3d_grad(X, Paddings, Out@GRAD) -> (X@GRAD)");
   return ops.Build();
 }
 

@@ -111,6 +111,18 @@ absl::Status InferMatmulV2(InferContext& op) {
                       op.Bool("trans_y") && op.Input("Y").rank() > 1);
 }
 
+absl::Status InferBmm(InferContext& op) {
+  const TensorInfo x = op.Input("X");
+  const TensorInfo y = op.Input("Y");
+  const bool are_known = x.has_dims() && y.has_dims();
+  if (are_known && (x.rank() != 3 || y.rank() != 3 || !MayBeEqual(x.dims[0], y.dims[0]))) {
+    return absl::InvalidArgumentError(absl::StrCat("X is ", DimsText(x.dims), " and Y is ",
+                                                   DimsText(y.dims),
+                                                   "; want as many matrices in both"));
+  }
+  return InferProduct(op, /*transpose_x=*/false, /*transpose_y=*/false);
+}
+
 // matmul can also reshape and transpose its result, where oneDNN does all three in one.
 absl::Status InferMatmul(InferContext& op) {
   if (op.era() == Era::kFluid &&
@@ -265,6 +277,10 @@ std::vector<OpSchema> ProductOps() {
       .Hints("use_mkldnn, mkldnn_data_type")
       .Infer(InferMatmulV2)
       .TakeLod({});
+
+  DefineProduct(ops, "bmm", ProductOfMatrices("", ""))
+      .Doc("Products of the matrices of X [B,M,K] and Y [B,K,N].")
+      .Infer(InferBmm);
 
   ops.Define("fc(Input, W, Bias?) -> (Out)")
       .Doc(

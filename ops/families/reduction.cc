@@ -7,6 +7,7 @@
 #include "ops/infer_rules.h"
 #include "ops/op_schema_builder.h"
 #include "proto/base/status_macros.h"
+#include "proto/program/attributes.h"
 
 namespace fixpoint {
 namespace {
@@ -72,6 +73,32 @@ void DefineReduceToBool(OpList& ops, absl::string_view type, absl::string_view d
       .TakeLod({});
 }
 
+// Before 2.0 the gradient is a cumsum in the opposite direction; since then it is an op of its own.
+void ReverseInFluid(const OpDesc& forward, Era era, std::vector<OpDesc>* gradients) {
+  const std::optional<OpAttributes> sum = OpAttributes::Of(forward, era);
+  if (era != Era::kFluid || !sum) return;
+  for (OpDesc& op : *gradients) SetAttr(MakeBoolAttr("reverse", !sum->Bool("reverse")), &op);
+}
+
+// X and Y [N, ...], or Y of one row.
+absl::Status InferCosSim(InferContext& op) {
+  const TensorInfo x = op.Input("X");
+  const TensorInfo y = op.Input("Y");
+  op.SetOutput("Out", x.dtype, std::nullopt);
+  if (!x.has_dims() || !y.has_dims()) return absl::OkStatus();
+  const bool fits = x.rank() >= 2 && x.rank() == y.rank() &&
+                    MayBeEqual(x.dims.subspan(1), y.dims.subspan(1)) &&
+                    (y.dims[0] == 1 || MayBeEqual(x.dims[0], y.dims[0]));
+  if (!fits) {
+    return absl::InvalidArgumentError(absl::StrCat("X is ", DimsText(x.dims), " and Y ",
+                                                   DimsText(y.dims),
+                                                   "; want rows alike, and as many or one of Y"));
+  }
+  for (const char* slot : {"Out", "XNorm"}) op.SetOutput(slot, x.dtype, Dims{x.dims[0], 1});
+  op.SetOutput("YNorm", x.dtype, Dims{y.dims[0], 1});
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 std::vector<OpSchema> ReductionOps() {
@@ -96,7 +123,15 @@ std::vector<OpSchema> ReductionOps() {
       .Attr("exclusive", Bool(false))
       .Attr("reverse", Bool(false))
       .QuantizableOutputs({"Out"})
-      .GradientNotKnown();
+      .Gradient("cumsum(X=Out@GRAD) -> (Out=X@GRAD)", Eras::kFluid)
+      .Gradient("cumsum_grad(X, Out@GRAD) -> (X@GRAD)", Eras::kPaddle2)
+      .GradientBy(ReverseInFluid);
+  ops.Define("cos_sim(X, Y) -> (Out, XNorm, YNorm)")
+      .Doc("Cosine of the angle between the rows of X and Y, or its only row; 1.x only.")
+      .Hints("@ALL_KERNELS_MUST_COMPUTE_RUNTIME_SHAPE@")
+      .Infer(InferCosSim)
+      .QuantizableOutputs({"Out"})
+      .Gradient("cos_sim_grad(X, Y, XNorm, YNorm, Out, Out@GRAD) -> (X@GRAD, Y@GRAD)");
   return ops.Build();
 }
 

@@ -1,10 +1,14 @@
 // Ops over sequences: rows of a tensor, cut by its offsets (LoD) or padded.
 
+#include <algorithm>
+#include <iterator>
+
 #include "absl/strings/str_cat.h"
 #include "ops/infer.h"
 #include "ops/infer_rules.h"
 #include "ops/op_form.h"
 #include "ops/op_schema_builder.h"
+#include "proto/base/status_macros.h"
 
 namespace fixpoint {
 namespace {
@@ -26,35 +30,104 @@ absl::Status InferSequenceConv(InferContext& op) {
   return absl::OkStatus();
 }
 
-// `gates` gates side by side in each row of Input.
-OpSchema::InferFunction InferGated(int gates, std::vector<const char*> outputs) {
-  return [gates, outputs](InferContext& op) {
-    const TensorInfo input = op.Input("Input");
-    if (input.rank() == 2 && input.dims[1] % gates != 0 && input.dims[1] >= 0) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "Input is ", DimsText(input.dims), "; want a second dim that ", gates, " gates divide"));
-    }
-    for (const char* slot : outputs) {
-      op.SetOutput(slot, input.dtype, std::nullopt);
-      if (input.rank() != 2) continue;
-      const int64_t width = input.dims[1] < 0 ? kUnknownDim : input.dims[1] / gates;
-      op.SetOutput(slot, input.dtype, Dims{input.dims[0], width});
-    }
-    return absl::OkStatus();
-  };
+// X's rows become others: as many as the run decides.
+absl::Status InferRows(InferContext& op) {
+  const TensorInfo x = op.Input("X");
+  op.SetOutput("Out", x.dtype, std::nullopt);
+  if (!x.has_dims()) return absl::OkStatus();
+  Dims dims(x.dims.begin(), x.dims.end());
+  dims[0] = kUnknownDim;
+  op.SetOutput("Out", x.dtype, dims);
+  return absl::OkStatus();
 }
 
-absl::Status InferGruUnit(InferContext& op) {
-  const TensorInfo input = op.Input("Input");
-  const TensorInfo hidden = op.Input("HiddenPrev");
-  if (input.rank() == 2 && hidden.rank() == 2 && input.dims[1] >= 0 &&
-      (input.dims[1] % 3 != 0 || !MayBeEqual(input.dims[1] / 3, hidden.dims[1]))) {
-    return absl::InvalidArgumentError(absl::StrCat("Input is ", DimsText(input.dims),
-                                                   " and HiddenPrev ", DimsText(hidden.dims),
-                                                   "; want [N,3*D] and [N,D]"));
+absl::Status InferSequencePad(InferContext& op) {
+  const TensorInfo x = op.Input("X");
+  op.SetOutput("Out", x.dtype, std::nullopt);
+  op.SetOutput("Length", VarType::INT64, Dims{kUnknownDim});
+  const int64_t length = op.Int("padded_length");
+  if (length < -1 || length == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("padded_length is ", length, "; want 1 or more, or -1 for the longest"));
   }
-  op.SetOutputLike("Gate", input);
-  for (const char* slot : {"ResetHiddenPrev", "Hidden"}) op.SetOutputLike(slot, hidden);
+  if (!x.has_dims()) return absl::OkStatus();
+  Dims dims = {kUnknownDim, length < 0 ? kUnknownDim : length};
+  std::copy(x.dims.begin() + 1, x.dims.end(), std::back_inserter(dims));
+  op.SetOutput("Out", x.dtype, dims);
+  return absl::OkStatus();
+}
+
+// X [sequences, length, ...].
+absl::Status InferSequenceUnpad(InferContext& op) {
+  const TensorInfo x = op.Input("X");
+  op.SetOutput("Out", x.dtype, std::nullopt);
+  if (!x.has_dims()) return absl::OkStatus();
+  if (x.rank() < 2) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("X is ", DimsText(x.dims), "; want at least 2 dimensions"));
+  }
+  Dims dims = {kUnknownDim};
+  std::copy(x.dims.begin() + 2, x.dims.end(), std::back_inserter(dims));
+  op.SetOutput("Out", x.dtype, dims);
+  return absl::OkStatus();
+}
+
+absl::Status InferSequenceMask(InferContext& op) {
+  const TensorInfo x = op.Input("X");
+  ASSIGN_OR_RETURN(const DataType dtype, DataTypeAttr(op, "out_dtype"));
+  op.SetOutput("Y", dtype, std::nullopt);
+  const int64_t length = op.Int("maxlen");
+  if (length < -1 || length == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("maxlen is ", length, "; want 1 or more, or -1 for the largest of X"));
+  }
+  if (!x.has_dims()) return absl::OkStatus();
+  Dims dims(x.dims.begin(), x.dims.end());
+  dims.push_back(length < 0 || op.HasInput("MaxLenTensor") ? kUnknownDim : length);
+  op.SetOutput("Y", dtype, dims);
+  return absl::OkStatus();
+}
+
+absl::Status InferSequenceReshape(InferContext& op) {
+  const TensorInfo x = op.Input("X");
+  op.SetOutput("Out", x.dtype, std::nullopt);
+  const int64_t width = op.Int("new_dim");
+  if (!x.has_dims()) return absl::OkStatus();
+  if (x.rank() != 2 || width < 1) {
+    return absl::InvalidArgumentError(absl::StrCat("X is ", DimsText(x.dims), " and new_dim ",
+                                                   width,
+                                                   "; want rows of a dimension, and at least 1"));
+  }
+  ASSIGN_OR_RETURN(const int64_t size, ElementCount(x.dims));
+  op.SetOutput("Out", x.dtype, Dims{size < 0 ? kUnknownDim : size / width, width});
+  return absl::OkStatus();
+}
+
+absl::Status InferRowConv(InferContext& op) {
+  const TensorInfo x = op.Input("X");
+  const TensorInfo filter = op.Input("Filter");
+  op.SetOutputLike("Out", x);
+  if (!x.has_dims() || !filter.has_dims()) return absl::OkStatus();
+  if (filter.rank() != 2 || filter.dims[0] == 0 || !MayBeEqual(filter.dims[1], x.dims.back())) {
+    return absl::InvalidArgumentError(absl::StrCat("Filter is ", DimsText(filter.dims), " and X ",
+                                                   DimsText(x.dims),
+                                                   "; want [context, X's last dimension]"));
+  }
+  return absl::OkStatus();
+}
+
+// Rows for the places of a window over images, each with the channels of all its pixels.
+absl::Status InferIm2Sequence(InferContext& op) {
+  const TensorInfo x = op.Input("X");
+  op.SetOutput("Out", x.dtype, std::nullopt);
+  const std::vector<int64_t> kernels = op.Ints("kernels");
+  if (x.rank() != 4 || kernels.size() != 2) return absl::OkStatus();
+  if (kernels[0] < 1 || kernels[1] < 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("kernels are ", DimsText(kernels), "; want at least 1"));
+  }
+  ASSIGN_OR_RETURN(const int64_t columns, ElementCount({x.dims[1], kernels[0], kernels[1]}));
+  op.SetOutput("Out", x.dtype, Dims{kUnknownDim, columns});
   return absl::OkStatus();
 }
 
@@ -91,70 +164,88 @@ std::vector<OpSchema> SequenceOps() {
       .Hints("use_cudnn")
       .Infer(SameAs("X", {"Out"}))
       .GradientNotKnown();
+  ops.Define("sequence_reverse(X) -> (Y)")
+      .Doc("Each sequence from its last row to its first.")
+      .Infer(SameAs("X", {"Y"}))
+      .KeepsRange()
+      .Gradient("sequence_reverse(X=Y@GRAD) -> (Y=X@GRAD)");
+  ops.Define("sequence_concat(X*) -> (Out)")
+      .Doc("The first sequences of all inputs, one after the other, then the second ones, ...")
+      .Infer(InferRows)
+      .TakeLod({})
+      .KeepsRange()
+      .Gradient("sequence_concat_grad(X, Out@GRAD) -> (X@GRAD)");
   ops.Define("sequence_expand(X, Y) -> (Out)")
-      .Doc("X's sequences repeated as Y's offsets say.")
+      .Doc("X's sequences, or rows, repeated as Y's offsets say.")
       .Attr("ref_level", Int(-1))
-      .GradientNotKnown();
+      .Infer(InferRows)
+      .TakeLod({})
+      .KeepsRange()
+      .Gradient("sequence_expand_grad(X, Y, Out@GRAD) -> (X@GRAD)");
+  ops.Define("sequence_expand_as(X, Y) -> (Out)")
+      .Doc("Each row of X as often as the sequence of Y has rows.")
+      .Infer(InferRows)
+      .TakeLod({})
+      .KeepsRange()
+      .Gradient("sequence_expand_as_grad(X, Y, Out@GRAD) -> (X@GRAD)");
+  ops.Define("sequence_pad(X, PadValue) -> (Out, Length)")
+      .Doc("The sequences of X side by side, filled up to one length with PadValue.")
+      .Attr("padded_length", Int(-1))
+      .Infer(InferSequencePad)
+      .TakeLod({})
+      .Gradient("sequence_pad_grad(X, Out@GRAD) -> (X@GRAD)");
+  ops.Define("sequence_unpad(X, Length) -> (Out)")
+      .Doc("The first rows, as many as Length says, of each X[i], one after the other.")
+      .Infer(InferSequenceUnpad)
+      .TakeLod({})
+      .KeepsRange()
+      .Gradient("sequence_unpad_grad(X, Out@GRAD) -> (X@GRAD)");
+  ops.Define("sequence_mask(X, MaxLenTensor?) -> (Y)")
+      .Doc("1 at the places below each number of X, of maxlen places, and 0 at the others.")
+      .Attr("maxlen", Int(-1))
+      .Attr("out_dtype", Required(INT))
+      .Infer(InferSequenceMask)
+      .TakeLod({})
+      .NeverNegative();
+  ops.Define("sequence_reshape(X) -> (Out)")
+      .Doc("The elements of each sequence in rows of new_dim.")
+      .Attr("new_dim", Required(INT))
+      .Infer(InferSequenceReshape)
+      .TakeLod({})
+      .KeepsRange()
+      .Gradient("sequence_reshape_grad(X, Out@GRAD) -> (X@GRAD)");
+  ops.Define("sequence_slice(X, Offset, Length) -> (Out)")
+      .Doc("Length[i] rows of the i-th sequence of X from Offset[i] on.")
+      .Infer(InferRows)
+      .TakeLod({})
+      .KeepsRange()
+      .Gradient("sequence_slice_grad(X, Offset, Length, Out@GRAD) -> (X@GRAD)");
+  ops.Define("sequence_erase(X) -> (Out)")
+      .Doc("The rows of X [T,1] that are none of the tokens.")
+      .Attr("tokens", Required(INTS))
+      .Infer(InferRows)
+      .TakeLod({});
+  ops.Define("row_conv(X, Filter) -> (Out)")
+      .Doc("Sums of each row and the rows after it, weighted by Filter [context,D].")
+      .Infer(InferRowConv)
+      .Gradient("row_conv_grad(X, Filter, Out@GRAD) -> (X@GRAD, Filter@GRAD)");
+  ops.Define("im2sequence(X, Y?) -> (Out)")
+      .Doc("The windows of each image of X [N,C,H,W], row by row, as a sequence.")
+      .Attr("kernels", Required(INTS))
+      .Attr("strides", Ints({1, 1}))
+      .Attr("paddings", Ints({0, 0, 0, 0}))
+      .Attr("out_stride", Ints({1, 1}))
+      .Infer(InferIm2Sequence)
+      .TakeLod({})
+      .Gradient("im2sequence_grad(X, Out@GRAD) -> (X@GRAD)");
   ops.Define("lod_reset(X, Y?) -> (Out)")
-      .Doc("X with other offsets.")
+      .Doc("X with other offsets: those of Y, or the numbers in it, or target_lod.")
       .Attr("target_lod", Ints({}))
       .Attr("append", Bool(false))
       .Infer(SameAs("X", {"Out"}))
-      .GradientNotKnown();
-  ops.Define(
-         "lstm(Input, H0?, C0?, Weight, Bias) -> (Hidden, Cell, BatchGate@1, BatchCellPreAct@1, "
-         "BatchGate?@2, BatchCellPreAct?@2)")
-      .Doc("LSTM over sequences; Input [T,4D] holds the gates' projections, Weight is [D,4D].")
-      .Attr("use_peepholes", Bool(true))
-      .Attr("is_reverse", Bool(false))
-      .Attr("gate_activation", String("sigmoid"))
-      .Attr("cell_activation", String("tanh"))
-      .Attr("candidate_activation", String("tanh"))
-      .Hints("is_test@2")
-      .Infer(InferGated(4, {"Hidden", "Cell", "BatchCellPreAct"}))
-      .QuantizableOutputs({"Hidden"})
-      .Gradient(
-          "lstm_grad(Input, H0, C0, Weight, Bias, Hidden, Cell, BatchGate, BatchCellPreAct, "
-          "Hidden@GRAD) -> (Input@GRAD, Weight@GRAD, Bias@GRAD, H0@GRAD, C0@GRAD)");
-  ops.Define(
-         "gru(Input, H0?, Weight, Bias?) -> (BatchGate@1, BatchResetHiddenPrev@1, BatchHidden@1, "
-         "BatchGate?@2, BatchResetHiddenPrev?@2, BatchHidden?@2, Hidden)")
-      .Doc("GRU over sequences; Input [T,3D] holds the gates' projections, Weight is [D,3D].")
-      .Attr("activation", String("tanh"))
-      .Attr("gate_activation", String("sigmoid"))
-      .Attr("is_reverse", Bool(false))
-      .Attr("origin_mode", Bool(false))
-      .Hints("is_test@2")
-      .Infer(InferGated(3, {"Hidden", "BatchHidden", "BatchResetHiddenPrev"}))
-      .QuantizableOutputs({"Hidden"})
-      .GradientNotKnown();
-  ops.Define("lstm_unit(X, C_prev) -> (C, H)")
-      .Doc("One step of an LSTM; X [N,4D] holds the sums of its gates, in the order i, f, o, g.")
-      .Attr("forget_bias", Float(0))
-      .Infer(SameAs("C_prev", {"C", "H"}))
-      .QuantizableOutputs({"C", "H"})
-      .GradientNotKnown();
-  ops.Define("gru_unit(Input, HiddenPrev, Weight, Bias?) -> (Gate, ResetHiddenPrev, Hidden)")
-      .Doc("One step of a GRU; Input [N,3D] holds the gates' projections, Weight is [D,3D].")
-      .Attr("activation", Int(2))
-      .Attr("gate_activation", Int(1))
-      .Attr("origin_mode", Bool(false))
-      .Infer(InferGruUnit)
-      .QuantizableOutputs({"Hidden"})
-      .GradientNotKnown();
-  ops.Define(
-         "rnn(Input, PreState*, WeightList*, SequenceLength?) -> "
-         "(Out, DropoutState?, State*, Reserve)")
-      .Doc("Layers of a recurrent network (mode LSTM, GRU, RNN_TANH, RNN_RELU), Input [T,N,D].")
-      .Attr("dropout_prob", Float(0))
-      .Attr("is_bidirec", Bool(false))
-      .Attr("input_size", Int(10))
-      .Attr("hidden_size", Int(100))
-      .Attr("num_layers", Int(1))
-      .Attr("mode", String("RNN_TANH"))
-      .Attr("seed", Int(0))
-      .Hints("is_test")
-      .GradientNotKnown();
+      .TakeLod({})
+      .KeepsRange()
+      .Gradient("lod_reset_grad(X, Out@GRAD) -> (X@GRAD)");
   return ops.Build();
 }
 

@@ -23,8 +23,17 @@ void FindLives(const std::vector<Step>& steps, Place place, Plan* plan) {
     }
   }
   for (const Plan::Fetch& fetch : plan->fetches) {
-    BufferInfo& info = plan->buffers[fetch.buffer.index];
-    if (info.place == place) info.last_step = static_cast<int>(steps.size());
+    for (const Buffer buffer : fetch.buffers()) {
+      BufferInfo& info = plan->buffers[buffer.index];
+      if (info.place == place) info.last_step = static_cast<int>(steps.size());
+    }
+  }
+  // The check for finite values reads the dims of what a step writes.
+  for (size_t i = 0; i < plan->buffers.size(); ++i) {
+    const std::optional<RunShape>& shape = plan->buffers[i].run_shape;
+    if (!shape || plan->buffers[i].place != place) continue;
+    BufferInfo& dims = plan->buffers[shape->dims.index];
+    if (dims.place == place) dims.last_step = std::max(dims.last_step, plan->buffers[i].last_step);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "absl/container/flat_hash_set.h"
+#include "ops/array_slots.h"
 #include "ops/op_schema.h"
 #include "proto/program/program.h"
 
@@ -96,9 +97,12 @@ const Value* ValueBefore(const Value& value) {
 
 std::vector<const Value*> ValuesFoundInOutputs(const Op& op) {
   std::vector<const Value*> values;
-  if (QuantOpOf(op) == QuantOp::kNone) return values;
+  const bool has_state = QuantOpOf(op) != QuantOp::kNone;
   for (const Argument* output : op.outputs()) {
-    if (output->variable() == nullptr || !output->variable()->persistable()) continue;
+    if (output->variable() == nullptr) continue;
+    const bool is_found =
+        KeepsOtherTensors(*output) || (has_state && output->variable()->persistable());
+    if (!is_found) continue;
     if (const Value* before = ValueBefore(*output->value()); before != nullptr) {
       values.push_back(before);
     }

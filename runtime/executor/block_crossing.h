@@ -35,8 +35,8 @@ std::vector<const Value*> ValuesWritten(const Op& op);
 
 // What a variable held before that value; null for its first one.
 const Value* ValueBefore(const Value& value);
-// The state that a quantizer finds in the persistable variables of its outputs: some it reads only
-// there, and some it leaves unchanged.
+// What an op finds in its outputs: the state of a quantizer in persistable variables, some of which
+// it reads only there, and some it leaves unchanged; the other tensors of an array.
 std::vector<const Value*> ValuesFoundInOutputs(const Op& op);
 
 }  // namespace fixpoint::executor

@@ -75,7 +75,9 @@ void SetConstantsApart(Plan* plan) {
   for (const Step& step : plan->steps) {
     for (const Buffer& buffer : step.reads) keep(buffer);
   }
-  for (const Plan::Fetch& fetch : plan->fetches) keep(fetch.buffer);
+  for (const Plan::Fetch& fetch : plan->fetches) {
+    for (const Buffer buffer : fetch.buffers()) keep(buffer);
+  }
 }
 
 // An equal constant that an executor already has; the memory of those without one is freed.

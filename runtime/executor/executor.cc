@@ -172,12 +172,18 @@ absl::Status Executor::ComputeConstants(PlacedPlan* placed) {
 
 absl::Status Executor::Fetch(const PlannedRun& run, std::vector<Tensor>* fetched) const {
   const std::vector<Plan::Fetch>& fetches = run.rest.plan.fetches;
+  const RunState state;
+  const StepContext context(run.rest.addresses, state);
   if (fetched->size() != fetches.size()) fetched->clear();
   for (size_t i = 0; i < fetches.size(); ++i) {
     const Plan::Fetch& fetch = fetches[i];
+    GivenType given{fetch.type, fetch.lod};
+    if (fetch.run_shape) {
+      ASSIGN_OR_RETURN(given, ShapeInRun(fetch.type, *fetch.run_shape, context));
+    }
     const bool is_there = i < fetched->size();
-    if (!is_there || (*fetched)[i].lod() != fetch.lod || TypeOf((*fetched)[i]) != fetch.type) {
-      ASSIGN_OR_RETURN(Tensor made, AllocateOutside(program_, fetch.name, fetch.type, fetch.lod));
+    if (!is_there || (*fetched)[i].lod() != given.lod || TypeOf((*fetched)[i]) != given.type) {
+      ASSIGN_OR_RETURN(Tensor made, AllocateOutside(program_, fetch.name, given.type, given.lod));
       if (is_there) {
         (*fetched)[i] = std::move(made);
       } else {

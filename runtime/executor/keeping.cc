@@ -22,7 +22,9 @@ std::vector<Uses> UsesOfBuffers(const Plan& plan) {
       if (uses[written.index].first_write == kNever) uses[written.index].first_write = i;
     }
   }
-  for (const Plan::Fetch& fetch : plan.fetches) uses[fetch.buffer.index].last_read = end;
+  for (const Plan::Fetch& fetch : plan.fetches) {
+    for (const Buffer buffer : fetch.buffers()) uses[buffer.index].last_read = end;
+  }
   return uses;
 }
 

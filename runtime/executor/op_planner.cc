@@ -9,6 +9,7 @@
 #include "ops/attribute_inputs.h"
 #include "ops/gradient_matcher.h"
 #include "ops/op_schema.h"
+#include "ops/op_traits.h"
 #include "ops/output_lod.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/attributes.h"
@@ -290,6 +291,124 @@ void OpPlanner::CutOutput(absl::string_view slot, LoD lod) {
   if (Wants(slot)) cut_[&OutputValue(slot)] = std::move(lod);
 }
 
+RunShape OpPlanner::DecideShape(absl::string_view slot, int64_t most_offsets, int index) {
+  const bool is_wanted = Wants(slot, index);
+  const auto rank = is_wanted ? planning_.builder.TypeOf(OutputValue(slot, index)).dims.size()
+                              : size_t{kMostDims};
+  RunShape shape;
+  shape.dims = Scratch(absl::StrCat("dims of ", slot), VarType::INT64, static_cast<int64_t>(rank));
+  if (most_offsets > 0) {
+    shape.offsets = Scratch(absl::StrCat("offsets of ", slot), VarType::INT64, 1 + most_offsets);
+  }
+  shape.op = &op_;
+  if (is_wanted) planning_.builder.SetRunShape(OutputValue(slot, index), shape);
+  return shape;
+}
+
+const RunShape* OpPlanner::TakeRunShape(absl::string_view slot, int index) {
+  const Value& value = InputValue(slot, index);
+  taken_.insert(&value);
+  return planning_.builder.RunShapeOf(value);
+}
+
+void OpPlanner::KeepRunShape(absl::string_view input, absl::string_view output) {
+  const RunShape* const shape = TakeRunShape(input);
+  if (shape == nullptr || !Wants(output)) return;
+  RunShape kept = *shape;
+  if (!schema_.TakesLod(output)) kept.offsets = Buffer();
+  planning_.builder.SetRunShape(OutputValue(output), kept);
+}
+
+void OpPlanner::KeepRows(absl::string_view input, absl::string_view output) {
+  if (TakeRunShape(input) == nullptr || !Wants(output)) return;
+  KeepRowsOf(InputValue(input), OutputValue(output));
+}
+
+void OpPlanner::KeepRowsOf(const Value& input, const Value& output) {
+  PlanBuilder& builder = planning_.builder;
+  RunShape shape = *builder.RunShapeOf(input);
+  if (!schema_.TakesLod(output.written_by()->slot_name())) shape.offsets = Buffer();
+  const Dims most = builder.TypeOf(input).dims;
+  const Dims dims = builder.TypeOf(output).dims;
+  const Buffer from = shape.dims;
+  shape.dims = Scratch(absl::StrCat("dims of ", output.variable().name()), VarType::INT64,
+                       static_cast<int64_t>(dims.size()));
+  AddStep({{from},
+           {shape.dims},
+           [from, to = shape.dims, most, dims](const StepContext& run) {
+             const absl::Span<const int64_t> there = run.Of<int64_t>(from);
+             if (!std::equal(there.begin() + 1, there.end(), most.begin() + 1)) {
+               return absl::FailedPreconditionError(
+                   absl::StrCat("an input is ", DimsText(there), "; want rows of ",
+                                DimsText(DimsView(most).subspan(1))));
+             }
+             const absl::Span<int64_t> found = run.Of<int64_t>(to);
+             std::copy(dims.begin(), dims.end(), found.begin());
+             found[0] = there[0];
+             return absl::OkStatus();
+           },
+           "",
+           0,
+           "rows"});
+  builder.SetRunShape(output, shape);
+}
+
+bool OpPlanner::ComputesRows() const {
+  const OpTraits& traits = schema_.traits();
+  if (traits.is_of_samples) return true;
+  if (!traits.product || traits.product->gives_images()) return false;
+  const std::string& transposes = traits.product->transposes_activation;
+  return transposes.empty() || !attributes_.Bool(transposes);
+}
+
+void OpPlanner::PassRowsOn() {
+  if (!ComputesRows()) return;
+  PlanBuilder& builder = planning_.builder;
+  const Value* first = nullptr;
+  for (const Argument* input : op_.inputs()) {
+    if (input->variable() == nullptr || taken_.contains(input->value())) continue;
+    const RunShape* const shape = builder.RunShapeOf(*input->value());
+    if (shape != nullptr && first == nullptr) first = input->value();
+  }
+  if (first == nullptr) return;
+  const Dims most = builder.TypeOf(*first).dims;
+  const Buffer rows = builder.RunShapeOf(*first)->dims;
+  const std::string weight = schema_.traits().product ? schema_.traits().product->weight : "";
+  for (const Argument* input : op_.inputs()) {
+    if (input->variable() == nullptr || input->value() == first) continue;
+    if (SlotOf(*input) == weight && builder.TypeOf(*input->value()).dims.size() == 2) continue;
+    const Dims& dims = builder.TypeOf(*input->value()).dims;
+    const RunShape* const shape = builder.RunShapeOf(*input->value());
+    if (shape == nullptr && (dims.size() != most.size() || dims[0] != most[0])) continue;
+    // Elsewhere it would be repeated for each row.
+    std::vector<Buffer> reads = {rows};
+    if (shape != nullptr) reads.push_back(shape->dims);
+    AddStep({reads,
+             {},
+             [reads, all = dims.empty() ? 0 : dims[0],
+              slot = std::string(input->slot_name())](const StepContext& run) {
+               const int64_t wanted = run.Of<int64_t>(reads[0])[0];
+               const int64_t there = reads.size() > 1 ? run.Of<int64_t>(reads[1])[0] : all;
+               if (there == wanted) return absl::OkStatus();
+               return absl::InvalidArgumentError(
+                   absl::StrCat(slot, " has ", there, " rows, and another input has ", wanted));
+             },
+             "",
+             0,
+             "check rows"});
+    taken_.insert(input->value());
+  }
+  taken_.insert(first);
+  for (const Argument* output : op_.outputs()) {
+    if (output->variable() == nullptr || !builder.IsPlanned(*output->value())) continue;
+    const Dims& dims = builder.TypeOf(*output->value()).dims;
+    const bool has_rows = !dims.empty() && dims[0] == most[0];
+    if (has_rows && builder.RunShapeOf(*output->value()) == nullptr) {
+      KeepRowsOf(*first, *output->value());
+    }
+  }
+}
+
 void OpPlanner::SetOutputLods() {
   PlanBuilder& builder = planning_.builder;
   const auto is_planned = [&builder](const Argument& argument) {
@@ -302,6 +421,7 @@ void OpPlanner::SetOutputLods() {
   for (const Argument* output : op_.outputs()) {
     if (!is_planned(*output)) continue;
     const Value& value = *output->value();
+    if (builder.RunShapeOf(value) != nullptr) continue;
     const auto cut = cut_.find(&value);
     builder.SetLod(value, cut != cut_.end() ? cut->second
                                             : OutputLod(schema_, *output,

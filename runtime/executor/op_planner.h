@@ -175,7 +175,27 @@ class OpPlanner {
   // Sets the offsets of sequences of the outputs that were planned.
   void SetOutputLods();
 
+  // Declares that a run decides the extents of an output, whose type has the most that they can be,
+  // and its offsets if there are up to `most_offsets` of them. The op's step writes both.
+  // REQUIRES: the output was written, row major.
+  RunShape DecideShape(absl::string_view slot, int64_t most_offsets = 0, int index = 0);
+  // What a run decides of an input; null: its type is what it is. By asking, the plan function
+  // declares that it reads no more than there is; it may not read other inputs of such a shape.
+  const RunShape* TakeRunShape(absl::string_view slot, int index = 0);
+  // Declares that an output has the extents and offsets of an input, whoever decides them.
+  void KeepRunShape(absl::string_view input, absl::string_view output);
+  // Declares that an output has the rows of an input, and the other extents of its type. Adds the
+  // step that finds them. Error of that: the input has no such rows in the run.
+  void KeepRows(absl::string_view input, absl::string_view output);
+  // For an op that computes each row by itself, after its plan function: where a run decides the
+  // rows of inputs that the function did not take, it decides as many of the outputs. What is
+  // computed of the zeros after them is not looked at.
+  void PassRowsOn();
+  bool TakesRunShape(const Value& value) const { return taken_.contains(&value); }
+
  private:
+  bool ComputesRows() const;
+  void KeepRowsOf(const Value& input, const Value& output);
   // The op, with inputs whose values are known turned into attributes.
   const OpDesc& desc() const;
   const Argument* OutputArgument(absl::string_view slot, int index) const;
@@ -188,6 +208,7 @@ class OpPlanner {
   const OpAttributes attributes_;
   std::vector<InferredOutput> inferred_;  // like op_.outputs(); empty: not yet
   absl::flat_hash_map<const Value*, LoD> cut_;
+  absl::flat_hash_set<const Value*> taken_;  // inputs of a shape that a run decides
 };
 
 }  // namespace fixpoint::executor

@@ -181,7 +181,9 @@ void RemoveUnreadConstants(Plan* plan) {
     for (const Buffer buffer : step.reads) is_read[buffer.index] = true;
   };
   for (const Step& step : plan->steps) note_reads(step);
-  for (const Plan::Fetch& fetch : plan->fetches) is_read[fetch.buffer.index] = true;
+  for (const Plan::Fetch& fetch : plan->fetches) {
+    for (const Buffer buffer : fetch.buffers()) is_read[buffer.index] = true;
+  }
   std::vector<Step> kept;
   for (auto step = plan->constant_steps.rbegin(); step != plan->constant_steps.rend(); ++step) {
     const bool is_needed = std::any_of(step->writes.begin(), step->writes.end(),
@@ -236,7 +238,9 @@ std::vector<Buffer> PartsOf(const Plan& whole, int64_t steps) {
   for (size_t i = steps; i < whole.steps.size(); ++i) {
     for (const Buffer buffer : whole.steps[i].reads) is_read[buffer.index] = true;
   }
-  for (const Plan::Fetch& fetch : whole.fetches) is_read[fetch.buffer.index] = true;
+  for (const Plan::Fetch& fetch : whole.fetches) {
+    for (const Buffer buffer : fetch.buffers()) is_read[buffer.index] = true;
+  }
   std::vector<Buffer> parts;
   for (int64_t i = 0; i < steps; ++i) {
     for (const Buffer buffer : TouchedBy(whole.steps[i])) {

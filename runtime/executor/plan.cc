@@ -23,7 +23,8 @@ absl::Status CheckFinite(const Plan& plan, const Step& step, const StepContext& 
   for (const Buffer& buffer : step.writes) {
     const BufferInfo& info = plan.buffers[buffer.index];
     if (info.type.dtype != VarType::FP32) continue;
-    const absl::Span<const float> values = run.Floats(buffer);
+    const absl::Span<const float> values =
+        run.Floats(buffer).first(run.CountOf(info.run_shape, buffer.size));
     const auto found = std::find_if(values.begin(), values.end(),
                                     [](float value) { return !std::isfinite(value); });
     if (found == values.end()) continue;
@@ -51,8 +52,8 @@ std::string PlaceText(const BufferInfo& info) {
 
 std::string BufferText(const Plan& plan, Buffer buffer) {
   const BufferInfo& info = plan.buffers[buffer.index];
-  return absl::StrCat(info.name, " ", TypeName(info.type.dtype),
-                      absl::StrCat("[", absl::StrJoin(info.type.dims, ","), "]"),
+  return absl::StrCat(info.name, " ", TypeName(info.type.dtype), info.run_shape ? "[<=" : "[",
+                      absl::StrJoin(info.type.dims, ","), "]",
                       info.layout == Layout::kChannelsLast ? " channels last " : " ",
                       PlaceText(info));
 }
@@ -98,6 +99,29 @@ int64_t TensorType::size() const {
 
 int64_t BufferInfo::bytes() const {
   return type.size() * static_cast<int64_t>(ElementSize(type.dtype));
+}
+
+std::vector<Buffer> Plan::Fetch::buffers() const {
+  std::vector<Buffer> all = {buffer};
+  if (run_shape) all.push_back(run_shape->dims);
+  if (run_shape && run_shape->has_offsets()) all.push_back(run_shape->offsets);
+  return all;
+}
+
+absl::StatusOr<GivenType> ShapeInRun(const TensorType& most, const RunShape& shape,
+                                     const StepContext& run) {
+  GivenType given{{most.dtype, {}}, {}};
+  const absl::Span<const int64_t> dims = run.Of<int64_t>(shape.dims);
+  given.type.dims.assign(dims.begin(), dims.end());
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] >= 0 && dims[i] <= most.dims[i]) continue;
+    return absl::InternalError(absl::StrCat("a run decides on ", DimsText(given.type.dims),
+                                            "; want at most ", DimsText(most.dims)));
+  }
+  if (!shape.has_offsets()) return given;
+  const absl::Span<const int64_t> offsets = run.Of<int64_t>(shape.offsets);
+  given.lod.emplace_back(offsets.begin() + 1, offsets.begin() + 1 + offsets[0]);
+  return given;
 }
 
 absl::Status AtStep(const Step& step, const absl::Status& status) {

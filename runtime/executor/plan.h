@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "ops/dims.h"
 #include "ops/lod.h"
@@ -57,6 +58,16 @@ struct Buffer {
   friend bool operator!=(const Buffer& a, const Buffer& b) { return !(a == b); }
 };
 
+// What a run decides of a value, of which a plan knows the most that it can be: its type's extents.
+// The elements lie at the front of the value's buffer, and behind them zeros.
+struct RunShape {
+  Buffer dims;     // INT64, one for each dimension of the type
+  Buffer offsets;  // INT64: how many, and then those of the only level; index -1: no sequences
+  const Op* op = nullptr;  // whose step writes both
+
+  bool has_offsets() const { return offsets.index >= 0; }
+};
+
 struct BufferInfo {
   enum class Place {
     kArena,  // memory of the executor that buffers share over time
@@ -76,6 +87,7 @@ struct BufferInfo {
   int first_step = -1;
   int last_step = -1;
   int64_t offset = -1;
+  std::optional<RunShape> run_shape = std::nullopt;
 
   // REQUIRES: TensorBytes has no error.
   int64_t bytes() const;
@@ -108,6 +120,13 @@ class StepContext {
                          static_cast<size_t>(buffer.size));
   }
   absl::Span<float> Floats(Buffer buffer) const { return Of<float>(buffer); }
+  // Elements that a run decides; `most` if it decides nothing.
+  int64_t CountOf(const std::optional<RunShape>& shape, int64_t most) const {
+    if (!shape) return most;
+    int64_t count = 1;
+    for (const int64_t dim : Of<int64_t>(shape->dims)) count *= dim;
+    return count;
+  }
 
   // The random numbers that op `op` of the program draws: those of its own `seed`, the same in
   // every run and in every op with it; if that is 0, its own numbers in each run, and each time
@@ -176,6 +195,10 @@ struct Plan {
     Buffer buffer;
     TensorType type;
     LoD lod;
+    std::optional<RunShape> run_shape = std::nullopt;
+
+    // All that is read for it when the steps have run.
+    std::vector<Buffer> buffers() const;
   };
   std::vector<BufferInfo> buffers;
   std::vector<Step> steps;
@@ -192,6 +215,11 @@ struct Plan {
   int64_t arena_bytes = 0;
   int64_t constant_scratch_bytes = 0;
 };
+
+// The extents and offsets that a run decided. Error (kInternal): an extent is not 0 to that of the
+// type.
+absl::StatusOr<GivenType> ShapeInRun(const TensorType& most, const RunShape& shape,
+                                     const StepContext& run);
 
 // Completes the addresses of buffers: those of kScope that lie in persistables' tensors.
 void AddressInTensors(const Plan& plan, absl::Span<uint8_t*> addresses);

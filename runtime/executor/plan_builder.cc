@@ -131,12 +131,7 @@ void PlanBuilder::AddGivenCodes(const Value& value, const PlanBuilder& around) {
   Codes codes = *planned.codes;
   std::vector<Buffer*> buffers = {&codes.codes, &codes.ranges};
   if (codes.zero_point) buffers.push_back(&*codes.zero_point);
-  for (Buffer* buffer : buffers) {
-    BufferInfo given = around.info(*buffer);
-    given.place = BufferInfo::Place::kFeed;
-    *buffer = AddBuffer(std::move(given));
-    plan_.feeds.push_back({info(*buffer).name, *buffer});
-  }
+  for (Buffer* buffer : buffers) *buffer = AddGivenBuffer(around.info(*buffer));
   WriteCodes(value, planned.type, codes, /*holds_codes=*/false);
   SetLod(value, around.LodOf(value));
 }
@@ -146,8 +141,20 @@ void PlanBuilder::AddKept(const Value& at_entry, const GivenType& given) {
   AddEntry(at_entry);
 }
 
+Buffer PlanBuilder::AddGivenBuffer(BufferInfo around) {
+  around.place = BufferInfo::Place::kFeed;
+  const Buffer buffer = AddBuffer(std::move(around));
+  plan_.feeds.push_back({info(buffer).name, buffer});
+  return buffer;
+}
+
+void PlanBuilder::AddResult(Buffer buffer) {
+  plan_.fetches.push_back({info(buffer).name, buffer, info(buffer).type, {}});
+}
+
 bool PlanBuilder::Keeps(const Variable& variable) const {
-  return of_ == Of::kProgram ? variable.persistable() : HasPersistable(variable);
+  if (of_ == Of::kProgram) return variable.persistable();
+  return HasPersistable(variable) || kept_unset_.contains(&variable);
 }
 
 const LoD& PlanBuilder::LodOf(const Value& value) const {
@@ -162,6 +169,17 @@ void PlanBuilder::SetLod(const Value& value, LoD lod) {
   } else {
     lods_[&value] = std::move(lod);
   }
+}
+
+const RunShape* PlanBuilder::RunShapeOf(const Value& value) const {
+  const PlannedValue& planned = Find(value);
+  return planned.run_shape ? &*planned.run_shape : nullptr;
+}
+
+void PlanBuilder::SetRunShape(const Value& value, RunShape shape) {
+  PlannedValue& planned = Find(value);
+  planned.run_shape = shape;
+  if (planned.row_major) plan_.buffers[planned.row_major->index].run_shape = shape;
 }
 
 Layout PlanBuilder::LayoutOf(const Value& value) const {
@@ -307,7 +325,7 @@ const Codes* PlanBuilder::FindCodes(const Value& value) const {
 
 std::optional<std::vector<double>> PlanBuilder::FindKnown(const Value& value) const {
   const PlannedValue& planned = Find(value);
-  if (!planned.row_major) return std::nullopt;
+  if (!planned.row_major || planned.run_shape) return std::nullopt;
   return known_.Find(*planned.row_major, plan_.buffers);
 }
 
@@ -386,7 +404,11 @@ absl::Status PlanBuilder::View(const Value& value, const Value& of, Dims dims) {
 absl::Status PlanBuilder::Share(const Value& value, const Value& of) {
   SetLod(value, LodOf(of));
   const bool is_same_variable = &value.variable() == &of.variable();
-  if (Keeps(value.variable()) && !is_same_variable) return View(value, of, TypeOf(of).dims);
+  if (Keeps(value.variable()) && !is_same_variable) {
+    RETURN_IF_ERROR(View(value, of, TypeOf(of).dims));
+    if (const RunShape* shape = RunShapeOf(of); shape != nullptr) SetRunShape(value, *shape);
+    return absl::OkStatus();
+  }
   if (IsDeferred(of)) Compute(of, &Find(of));
   PlannedValue shared = Find(of);
   NoteWritten(value);
@@ -399,6 +421,11 @@ absl::StatusOr<Plan> PlanBuilder::Finish(const std::vector<const Value*>& fetche
   std::vector<Kept> kept;
   for (const Variable* variable : written_) {
     const Value& last = LastWritten(*variable);
+    if (const RunShape* shape = RunShapeOf(last); shape != nullptr) {
+      return absl::UnimplementedError(
+          absl::StrCat("variable \"", variable->name(), "\" is kept and ", Describe(*shape->op),
+                       " decides its extents in a run; want a variable that is fetched"));
+    }
     ASSIGN_OR_RETURN(const Buffer buffer, Read(last, Layout::kRowMajor));
     // The scope has no tensor for it yet.
     if (!HasPersistable(*variable)) AddPersistable(*variable, {TypeOf(last), {}});
@@ -420,7 +447,8 @@ absl::StatusOr<Plan> PlanBuilder::Finish(const std::vector<const Value*>& fetche
       buffer = NewBuffer(fetch->variable().name(), TypeOf(*fetch));
       AddCopy("copy", entry, buffer);
     }
-    plan_.fetches.push_back({fetch->variable().name(), buffer, TypeOf(*fetch), LodOf(*fetch)});
+    plan_.fetches.push_back(
+        {fetch->variable().name(), buffer, TypeOf(*fetch), LodOf(*fetch), Find(*fetch).run_shape});
   }
   RETURN_IF_ERROR(status_);
   for (const Kept& value : KeepInPlace(kept, in_place_, &plan_)) {

@@ -87,6 +87,15 @@ class PlanBuilder {
   void AddGiven(const Value& value, const PlanBuilder& around);
   void AddGivenCodes(const Value& value, const PlanBuilder& around);
   void AddKept(const Value& at_entry, const GivenType& given);
+  // A buffer of the plan around, which no value of the block has the elements of.
+  Buffer AddGivenBuffer(BufferInfo around);
+  // The same as AddKept for a variable that may have no value at entry: its tensor has the type of
+  // what the block writes.
+  void AddKeptUnset(const Variable& variable) { kept_unset_.insert(&variable); }
+  // The place of a kept variable in the plan's persistables. REQUIRES: there is one.
+  size_t KeptNumber(const Variable& variable) const { return persistables_.at(&variable).index; }
+  // Declares that a buffer is read when the run is over.
+  void AddResult(Buffer buffer);
   // Whether the variable's last value is in its tensor when the run ends.
   bool Keeps(const Variable& variable) const;
 
@@ -97,6 +106,10 @@ class PlanBuilder {
   // The offsets that cut its rows into sequences; {}: there are none.
   const LoD& LodOf(const Value& value) const;
   void SetLod(const Value& value, LoD lod);
+  // What a run decides of its shape; null: its type is what it is.
+  const RunShape* RunShapeOf(const Value& value) const;
+  // REQUIRES: the value was written, row major, and none of its forms has been read.
+  void SetRunShape(const Value& value, RunShape shape);
   // The layout in which it is held; if it is held in both, kChannelsLast.
   Layout LayoutOf(const Value& value) const;
 
@@ -196,6 +209,7 @@ class PlanBuilder {
     std::optional<Codes> codes = std::nullopt;
     bool holds_codes = false;
     std::optional<Deferred> deferred = std::nullopt;
+    std::optional<RunShape> run_shape = std::nullopt;
 
     bool has_elements() const { return row_major || channels_last; }
     std::optional<Buffer>& In(Layout layout) {
@@ -232,6 +246,7 @@ class PlanBuilder {
   std::unordered_map<const Value*, PlannedValue> values_;  // references stay valid
   std::unordered_map<const Value*, LoD> lods_;             // except those that are {}
   absl::flat_hash_map<const Variable*, Persistable> persistables_;
+  absl::flat_hash_set<const Variable*> kept_unset_;
   // The variables that are kept and written, in order of the first write, with what is written.
   std::vector<const Variable*> written_;
   absl::flat_hash_map<const Variable*, absl::flat_hash_set<const Value*>> values_written_;

@@ -9,10 +9,12 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ops/array_slots.h"
 #include "ops/computed_once.h"
 #include "ops/gradient_matcher.h"
 #include "ops/op_form.h"
 #include "ops/op_schema.h"
+#include "ops/unset_inputs.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/attributes.h"
 #include "proto/program/feeds_and_fetches.h"
@@ -24,8 +26,10 @@
 #include "runtime/executor/op_planner.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/as_reference.h"
+#include "runtime/executor/ops/tensor_arrays.h"
 #include "runtime/executor/plan_builder.h"
 #include "runtime/executor/schedule.h"
+#include "runtime/executor/unset_values.h"
 #include "runtime/guarded_call.h"
 
 namespace fixpoint::executor {
@@ -57,13 +61,23 @@ class Planner final : public BlockPlanner {
     }
     PlanBuilder builder;
     RETURN_IF_ERROR(PlanOps(program_.block(0), fetched, &builder));
-    for (const Value* value : fetched) RETURN_IF_ERROR(AddEntry(*value, &builder));
+    for (const Value* value : fetched) {
+      RETURN_IF_ERROR(AddEntry(*value, &builder));
+      AddSetCheck(*value, NoValue(*value), &builder);
+      if (builder.Attached<HeldArray>(*value) == nullptr) continue;
+      return absl::UnimplementedError(absl::StrCat("fetch \"", value->variable().name(),
+                                                   "\" is an array of tensors; want a tensor"));
+    }
     return builder.Finish(fetched, {request_.has_constants, request_.keeps_all});
   }
 
   absl::StatusOr<Plan> PlanBlock(const Block& block, const std::vector<const Value*>& wanted,
                                  PlanBuilder* builder) override {
     RETURN_IF_ERROR(PlanOps(block, wanted, builder));
+    for (const Value* value : wanted) {
+      const IsSet* const is_set = builder->Attached<IsSet>(*value);
+      if (is_set != nullptr) builder->AddResult(is_set->flag);
+    }
     return builder->Finish({}, {/*has_constants=*/false, request_.keeps_all});
   }
 
@@ -88,6 +102,8 @@ class Planner final : public BlockPlanner {
     // This comes first, because an op may do the work of later ones.
     for (const Op* op : live) {
       if (absl::Status status = AddEntries(*op, builder); !status.ok()) return AtOp(*op, status);
+      // What a block keeps it has been given.
+      if (block.parent() != nullptr) continue;
       for (const Value* value : ValuesWritten(*op)) {
         if (builder->Keeps(value->variable())) AddPersistable(value->variable(), builder);
       }
@@ -120,8 +136,10 @@ class Planner final : public BlockPlanner {
     Step step;
     step.name = "observe";
     step.reads = {buffer};
-    step.run = [buffer, number = *number, &show = request_.observation->show](
-                   const StepContext& run) { return show(number, run.Floats(buffer)); };
+    step.run = [buffer, shape = builder->info(buffer).run_shape, number = *number,
+                &show = request_.observation->show](const StepContext& run) {
+      return show(number, run.Floats(buffer).first(run.CountOf(shape, buffer.size)));
+    };
     step.in_each_run = true;
     builder->AddStep(std::move(step));
     return absl::OkStatus();
@@ -130,9 +148,12 @@ class Planner final : public BlockPlanner {
   absl::Status ShowFeeds(const std::vector<const Op*>& ops, PlanBuilder* builder) {
     absl::flat_hash_set<const Value*> seen;
     for (const Op* op : ops) {
-      for (const Value* value : ReadBy(*op)) {
-        if (!IsEntry(*value) || feeds_.count(value->variable().name()) == 0) continue;
-        if (seen.insert(value).second) RETURN_IF_ERROR(Show(*value, builder));
+      const ReadValues read = ReadBy(*op);
+      for (const auto& values : {read.wanted, read.optional}) {
+        for (const Value* value : values) {
+          if (!IsEntry(*value) || feeds_.count(value->variable().name()) == 0) continue;
+          if (seen.insert(value).second) RETURN_IF_ERROR(Show(*value, builder));
+        }
       }
     }
     return absl::OkStatus();
@@ -164,19 +185,17 @@ class Planner final : public BlockPlanner {
   }
 
   // The values that the op reads in this phase.
-  std::vector<const Value*> ReadBy(const Op& op) const {
-    std::vector<const Value*> values = ValuesRead(op);
-    if (const Argument* const unread = UnreadInput(op, request_.begun); unread != nullptr) {
-      values.erase(std::remove(values.begin(), values.end(), unread->value()), values.end());
-    }
-    return values;
+  ReadValues ReadBy(const Op& op) const {
+    return ValuesReadBy(op, era_, UnreadInput(op, request_.begun));
   }
 
   // Adds what an op of the program reads and no op writes: feeds, or variables of the scope.
   absl::Status AddEntries(const Op& op, PlanBuilder* builder) {
-    for (const Value* value : ReadBy(op)) {
+    const ReadValues read = ReadBy(op);
+    for (const Value* value : read.wanted) {
       if (IsEntry(*value)) RETURN_IF_ERROR(AddEntry(*value, builder));
     }
+    for (const Value* value : read.optional) FindEntry(*value, builder);
     return absl::OkStatus();
   }
 
@@ -188,23 +207,20 @@ class Planner final : public BlockPlanner {
   // REQUIRES, for a value that an op writes: that op was planned. The op that runs a block has
   // given it the outer values that it reads.
   absl::Status AddEntry(const Value& value, PlanBuilder* builder) {
-    if (builder->IsPlanned(value)) return absl::OkStatus();
+    FindEntry(value, builder);
+    return builder->IsPlanned(value) ? absl::OkStatus() : NoValue(value);
+  }
+
+  // The same if the value is there.
+  void FindEntry(const Value& value, PlanBuilder* builder) {
+    if (builder->IsPlanned(value) || !IsEntry(value)) return;
     const Variable& variable = value.variable();
-    if (IsEntry(value)) {
-      if (const auto feed = feeds_.find(variable.name()); feed != feeds_.end()) {
-        builder->AddFeed(value, variable.name(), feed->second);
-        return absl::OkStatus();
-      }
-      AddPersistable(variable, builder);
-      if (builder->HasPersistable(variable)) {
-        builder->AddEntry(value);
-        return absl::OkStatus();
-      }
+    if (const auto feed = feeds_.find(variable.name()); feed != feeds_.end()) {
+      builder->AddFeed(value, variable.name(), feed->second);
+      return;
     }
-    return absl::FailedPreconditionError(
-        absl::StrCat("\"", variable.name(),
-                     "\" has no value; want it fed, initialised by the startup program, or "
-                     "written by an op before"));
+    AddPersistable(variable, builder);
+    if (builder->HasPersistable(variable)) builder->AddEntry(value);
   }
 
   // Adds the variable's tensor, if the scope has one.
@@ -220,21 +236,49 @@ class Planner final : public BlockPlanner {
     RETURN_IF_ERROR(CheckForm(op, *FindOpSchema(op.type()), era_));
     OpPlanner planner(op, planning);
     if (builder.IsAbsorbed(op)) {
+      planner.PassRowsOn();
       planner.SetOutputLods();
       return absl::OkStatus();
     }
-    for (const Value* value : ReadBy(op)) RETURN_IF_ERROR(AddEntry(*value, &builder));
+    const ReadValues read = ReadBy(op);
+    for (const Value* value : read.wanted) RETURN_IF_ERROR(AddEntry(*value, &builder));
+    for (const Value* value : read.optional) FindEntry(*value, &builder);
     for (const Value* value : ValuesFoundInOutputs(op)) {
       const bool is_there = IsEntry(*value) && builder.HasPersistable(value->variable());
       if (is_there) RETURN_IF_ERROR(AddEntry(*value, &builder));
     }
     builder.BeginOp(&op);
-    RETURN_IF_ERROR(AddSteps(op, planner));
+    for (const Argument* input : op.inputs()) {
+      if (input->variable() == nullptr) continue;
+      const bool is_array = builder.Attached<HeldArray>(*input->value()) != nullptr;
+      if (is_array && !MayBeTensorArray(*input)) return IsTensorArray(*input);
+      const bool is_read = !MayBeUnset(*input, era_);
+      if (is_read) AddSetCheck(*input->value(), NoValue(*input), &builder);
+    }
+    const absl::Status added = AddSteps(op, planner);
+    if (added.ok()) planner.PassRowsOn();
+    RETURN_IF_ERROR(CheckRunShapes(op, planner));
+    RETURN_IF_ERROR(added);
     // A variable that a block writes keeps its offsets.
     if (op.sub_blocks().empty()) planner.SetOutputLods();
     RETURN_IF_ERROR(KeepWhatIsNotWritten(op, &builder));
     RETURN_IF_ERROR(CheckGradients(op, builder));
     return builder.status();
+  }
+
+  // A plan function says which inputs it takes whose shape a run decides.
+  absl::Status CheckRunShapes(const Op& op, const OpPlanner& planner) const {
+    ReadValues read = ReadBy(op);
+    read.wanted.insert(read.wanted.end(), read.optional.begin(), read.optional.end());
+    for (const Value* value : read.wanted) {
+      if (!planner.builder().IsPlanned(*value)) continue;
+      const RunShape* const shape = planner.builder().RunShapeOf(*value);
+      if (shape == nullptr || planner.TakesRunShape(*value)) continue;
+      return absl::UnimplementedError(
+          absl::StrCat("\"", value->variable().name(), "\" has extents that ", Describe(*shape->op),
+                       " decides in a run; want ones that are known before"));
+    }
+    return absl::OkStatus();
   }
 
   absl::Status AddSteps(const Op& op, OpPlanner& planner) {

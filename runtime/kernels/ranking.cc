@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 
 #include "absl/status/status.h"
@@ -77,16 +78,31 @@ void TopK::Backward(absl::Span<const int64_t> indices, absl::Span<const float> d
   });
 }
 
-void ArgMax(const Lines& lines, absl::Span<const float> x, absl::Span<int64_t> places) {
+namespace {
+
+// The place of the first element of each line that none is ahead of.
+template <typename IsAhead>
+void FirstOfLines(const Lines& lines, absl::Span<const float> x, IsAhead is_ahead,
+                  absl::Span<int64_t> places) {
   CHECK_EQ(static_cast<int64_t>(x.size()), lines.size());
   CHECK_EQ(static_cast<int64_t>(places.size()), lines.count());
   ForEachLine(lines, lines.length, [&](int64_t line, int64_t start) {
-    int64_t largest = 0;
+    int64_t first = 0;
     for (int64_t i = 1; i < lines.length; ++i) {
-      if (x[start + i * lines.inner] > x[start + largest * lines.inner]) largest = i;
+      if (is_ahead(x[start + i * lines.inner], x[start + first * lines.inner])) first = i;
     }
-    places[line] = largest;
+    places[line] = first;
   });
+}
+
+}  // namespace
+
+void ArgMax(const Lines& lines, absl::Span<const float> x, absl::Span<int64_t> places) {
+  FirstOfLines(lines, x, std::greater<float>(), places);
+}
+
+void ArgMin(const Lines& lines, absl::Span<const float> x, absl::Span<int64_t> places) {
+  FirstOfLines(lines, x, std::less<float>(), places);
 }
 
 int64_t CountCorrect(absl::Span<const int64_t> indices, int64_t k,

@@ -40,6 +40,8 @@ class TopK {
 // The place of the first of the largest elements of each line; a NaN is largest where it is first,
 // and else never. REQUIRES: the sizes are the lines'.
 void ArgMax(const Lines& lines, absl::Span<const float> x, absl::Span<int64_t> places);
+// The same for the smallest.
+void ArgMin(const Lines& lines, absl::Span<const float> x, absl::Span<int64_t> places);
 
 // How many rows of [rows, k] have their label among the k. REQUIRES: k indices for each label.
 int64_t CountCorrect(absl::Span<const int64_t> indices, int64_t k,

@@ -1,9 +1,12 @@
-// A tensor as the interpreter computes with it: every element a double, whatever its type.
+// A tensor as the interpreter computes with it: every element a double, whatever its type; or an
+// array of tensors.
 
 #ifndef FIXPOINT_RUNTIME_REFERENCE_ARRAY_H_
 #define FIXPOINT_RUNTIME_REFERENCE_ARRAY_H_
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -34,6 +37,8 @@ struct Array {
   Dims dims;
   LoD lod;
   std::vector<double> values;
+  // Of an array of tensors, which has nothing else: null where none was written.
+  std::optional<std::vector<std::shared_ptr<const Array>>> elements;
 };
 
 // The product of the extents, none of which is negative; the largest int64 where it is more.

@@ -74,7 +74,7 @@ void Frame::Set(const Variable& variable, Array value) {
 absl::Status Frame::Store() {
   std::vector<std::pair<std::string, Tensor>> stored;
   for (const auto& [name, entry] : entries_) {
-    if (!entry.is_stored) continue;
+    if (!entry.is_stored || entry.value.elements) continue;
     ASSIGN_OR_RETURN(Tensor tensor, TensorOf(entry.value));
     stored.emplace_back(name, std::move(tensor));
   }

@@ -146,6 +146,10 @@ absl::StatusOr<std::vector<Tensor>> Interpreter::RunUnguarded(absl::Span<const F
                        "\" has no value; want a variable of block 0 that is fed, "
                        "initialised or written"));
     }
+    if (value->elements) {
+      return absl::UnimplementedError(
+          absl::StrCat("fetch \"", name, "\" is an array of tensors; want a tensor"));
+    }
     ASSIGN_OR_RETURN(Tensor tensor, TensorOf(*value));
     fetched.push_back(std::move(tensor));
   }

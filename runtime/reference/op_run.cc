@@ -6,8 +6,10 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "ops/array_slots.h"
 #include "ops/op_schema.h"
 #include "ops/output_lod.h"
+#include "ops/unset_inputs.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/attributes.h"
 #include "proto/program/program.h"
@@ -25,24 +27,15 @@ OpRun::OpRun(const Op& op, const OpSchema& schema, int64_t version, Era era, con
       frame_(*frame),
       runner_(*runner) {}
 
-bool OpRun::MayLackValue(const Argument& input) const {
-  if (op_.sub_blocks().empty()) return false;
-  const SlotSchema* slot = schema_.FindInput(input.slot_name(), era_);
-  return slot == nullptr || slot->list;
-}
-
 absl::Status OpRun::ReadInputs() {
   for (const Argument* argument : op_.inputs()) {
     const Variable* variable = argument->variable();
     const Array* value = nullptr;
     if (variable != nullptr) {
       ASSIGN_OR_RETURN(value, frame_.Find(*variable));
-      if (value == nullptr && !MayLackValue(*argument)) {
-        return absl::FailedPreconditionError(
-            absl::StrCat("input ", argument->slot_name(), " reads \"", argument->name(),
-                         "\", which has no value; want it fed, initialised by the startup program, "
-                         "or written by an op before"));
-      }
+      if (value == nullptr && !MayBeUnset(*argument, era_)) return NoValue(*argument);
+      const bool is_array = value != nullptr && value->elements;
+      if (is_array && !MayBeTensorArray(*argument)) return IsTensorArray(*argument);
     }
     inputs_.push_back(value);
   }
@@ -95,6 +88,10 @@ const Array* OpRun::FindInput(absl::string_view slot) const {
   CHECK(HasInputSlot(slot)) << op_.type() << " has no input " << slot;
   const Argument* argument = op_.Input(slot);
   return argument != nullptr ? ValueOf(argument) : nullptr;
+}
+
+const Array* OpRun::FindInput(absl::string_view slot, int index) const {
+  return ValueOf(op_.Inputs(slot)[index]);
 }
 
 int OpRun::InputCount(absl::string_view slot) const {
@@ -159,9 +156,10 @@ void OpRun::SetOutput(absl::string_view slot, int index, Array value) {
   outputs_.emplace_back(output.variable(), std::move(value));
 }
 
-void OpRun::SetCutOutput(absl::string_view slot, Array value) {
+void OpRun::SetCutOutput(absl::string_view slot, int index, Array value) {
   CHECK(schema_.FindOutput(slot, era_) != nullptr) << op_.type() << " has no output " << slot;
-  if (HasOutput(slot)) outputs_.emplace_back(op_.Output(slot)->variable(), std::move(value));
+  if (!HasOutput(slot, index)) return;
+  outputs_.emplace_back(op_.Outputs(slot)[index]->variable(), std::move(value));
 }
 
 RandomStream OpRun::Random(int64_t seed) const {

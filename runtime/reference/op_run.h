@@ -55,9 +55,8 @@ class OpRun {
   OpRun(const Op& op, const OpSchema& schema, int64_t version, Era era, const RunState& state,
         Frame* frame, BlockRunner* runner);
 
-  // Looks up the inputs. Errors: kFailedPrecondition: one has no value (for an op that runs a
-  // block, those in lists need none: the block may write them first); kInvalidArgument: the step
-  // from which it is in test mode is unknown.
+  // Looks up the inputs. Errors: kFailedPrecondition: one has no value and needs one (MayBeUnset);
+  // kInvalidArgument: the step from which it is in test mode is unknown.
   absl::Status ReadInputs();
   // Moves the outputs that were set to the frame.
   void WriteOutputs();
@@ -75,7 +74,9 @@ class OpRun {
   const Array* FindInput(absl::string_view slot) const;
   // How many arguments an input slot has, with a value or without.
   int InputCount(absl::string_view slot) const;
-  // All inputs of a list, in order.
+  // Argument `index` of a list; null if it has no value. REQUIRES: there is one.
+  const Array* FindInput(absl::string_view slot, int index) const;
+  // All inputs of a list that have a value, in order.
   std::vector<const Array*> Inputs(absl::string_view slot) const;
   // What the variable of an output slot holds before the op: for ops that read and write one
   // variable that they name only as an output. Null if it has no value. Errors as Frame::Find.
@@ -99,7 +100,10 @@ class OpRun {
   void SetOutput(absl::string_view slot, Array value) { SetOutput(slot, 0, std::move(value)); }
   void SetOutput(absl::string_view slot, int index, Array value);
   // The same with the offsets that the value has.
-  void SetCutOutput(absl::string_view slot, Array value);
+  void SetCutOutput(absl::string_view slot, Array value) {
+    SetCutOutput(slot, 0, std::move(value));
+  }
+  void SetCutOutput(absl::string_view slot, int index, Array value);
 
   const OpAttributes& attributes() const { return attributes_; }
   int64_t Int(absl::string_view name) const { return attributes_.Int(name); }
@@ -125,7 +129,6 @@ class OpRun {
   absl::Status CheckSize(absl::string_view slot, int64_t wanted) const;
 
  private:
-  bool MayLackValue(const Argument& input) const;
   // The value of an input argument; null for kEmptyArgument.
   const Array* ValueOf(const Argument* argument) const;
   // Finds whether kTestFromStepAttr puts the op in test mode.

@@ -15,6 +15,7 @@
 #include "ops/layers.h"
 #include "ops/optimizer.h"
 #include "ops/program_builder.h"
+#include "proto/program/op_builder.h"
 #include "proto/program/program.h"
 #include "runtime/tensor.h"
 #include "tests/comparisons/network_forms.h"
@@ -150,6 +151,51 @@ TEST(LoweredProductOfActivations, IsOnIntegersThoughTheRightOneIsNeverNegative) 
   const auto compared = CompareForms(**forms, images);
   ASSERT_TRUE(compared.ok()) << compared.status();
   EXPECT_THAT(compared->differences, IsEmpty());
+}
+
+// Between two convolutions images become larger, by an op that takes the nearest elements.
+Network BuildResized(const std::string& type, int64_t batch) {
+  Network network;
+  network.main = EmptyProgram(2, 6, 2);
+  network.startup = EmptyProgram(2, 6, 2);
+  ProgramBuilder net(&network.main, &network.startup);
+  network.image = Data(net, "image", {-1, 1, 8, 8});
+  network.image_dims = {batch, 1, 8, 8};
+  network.label = Data(net, "label", {-1, 1}, VarType::INT64);
+  OpBuilder resize = net.New(type);
+  resize.Input("X", Relu(net, Conv2d(net, network.image, 5, 3)))
+      .IntAttr("out_h", 12)
+      .IntAttr("out_w", 9)
+      .BoolAttr("align_corners", false);
+  const std::string resized = net.AppendWithOutput(resize, "Out", "resized");
+  network.scores = Fc(net, Relu(net, Conv2d(net, resized, 6, 3)), 10);
+  network.loss = Mean(net, SoftmaxWithCrossEntropy(net, network.scores, network.label));
+  const auto minimized = Optimizer(Momentum(0.9f), 0.01f).Minimize(net, network.loss);
+  EXPECT_TRUE(minimized.ok()) << minimized.status();
+  return network;
+}
+
+// The element types that ops of a type read.
+std::set<VarType::Type> TypesReadBy(const Program& program, const std::string& type) {
+  std::set<VarType::Type> types;
+  for (const Op& op : program.block(0).ops()) {
+    if (op.type() == type) types.insert(op.Input("X")->variable()->tensor()->data_type());
+  }
+  return types;
+}
+
+TEST(LoweredResizing, MovesCodes) {
+  for (const std::string type : {"nearest_interp", "nearest_interp_v2"}) {
+    Network network = BuildResized(type, /*batch=*/4);
+    const Tensor images = RandomImages(network.image_dims, 100);
+    const auto forms = TrainForms(std::move(network), "");
+    ASSERT_TRUE(forms.ok()) << forms.status();
+    EXPECT_THAT(NotOnIntegers((*forms)->lowered, {"conv2d", "mul", type}), IsEmpty());
+    EXPECT_THAT(TypesReadBy((*forms)->lowered.program, type), ElementsAre(VarType::UINT8));
+    const auto compared = CompareForms(**forms, images);
+    ASSERT_TRUE(compared.ok()) << compared.status();
+    EXPECT_THAT(compared->differences, IsEmpty());
+  }
 }
 
 }  // namespace

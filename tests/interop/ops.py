@@ -46,6 +46,12 @@ EXPECTED = {
     "sequence_conv: X[7,5] cut at 0 2 2 3 7 Filter[10,6] contextLength=2 contextStart=1 "
     "contextStride=1 paddingTrainable=False": ({"Filter@GRAD"}, _STALE_CONTEXT),
 }
+_FIRST_LINES = ("2.6 gives all lines along an axis that is not the first the gradient of the first "
+                "of them")
+EXPECTED.update({
+    f"gather: X[{shape}] Index={index} axis={axis}": ({"X@GRAD"}, _FIRST_LINES)
+    for size in (5, 6)
+    for shape, index, axis in ((f"2,{size},3", [4, 0, 0, 2], 1), (f"2,3,{size}", [4, 1], 2))})
 _STATISTICS = ("2.6 takes the running statistics in the gradient of an op in test mode, even where "
                "the op itself took those of the batch")
 EXPECTED.update({
@@ -64,7 +70,10 @@ EXPECTED_OF_EXECUTOR = {
 _OURS = "no op of the reference"
 _RANDOM = "draws other random numbers, from the seed, the op and the step (docs/numerics.md)"
 _BLOCKS = "runs blocks of a program: tests/runtime/reference/control_flow_ops_test.cc"
+_CHOOSES = "leaves outputs without a value: tests/runtime/executor/blocks_test.cc"
+_ARRAYS = "takes an array or a table: tests/runtime/reference/tensor_array_ops_test.cc"
 _OF_OTHERS = "no op of 2.6, but of releases before or after it"
+_NO_KERNEL = "an op of 2.6 that has no kernel there"
 NOT_JUDGED = {
     "dither": _OURS,
     "fake_dequantize_affine": _OURS,
@@ -99,18 +108,45 @@ NOT_JUDGED = {
     "select_from_step": _OURS,
     "select_from_step_grad": _OURS,
     "fake_quantize_dequantize_grad": _OF_OTHERS,
+    "expand_as": _OF_OTHERS,
+    "expand_as_grad": _OF_OTHERS,
     "flatten": _OF_OTHERS,
     "flatten_grad": _OF_OTHERS,
+    "isfinite": _OF_OTHERS,
+    "isinf": _NO_KERNEL,
+    "isnan": _NO_KERNEL,
+    "cos_sim": _OF_OTHERS,
+    "cos_sim_grad": _OF_OTHERS,
+    "lstm_unit": _OF_OTHERS,
+    "lstm_unit_grad": _OF_OTHERS,
+    "lstmp": _OF_OTHERS,
     "one_hot": _OF_OTHERS,
+    "pad2d": _NO_KERNEL,
+    "pad2d_grad": _NO_KERNEL,
+    "smooth_l1_loss": _OF_OTHERS,
+    "smooth_l1_loss_grad": _OF_OTHERS,
     "squeeze": _OF_OTHERS,
     "squeeze_grad": _OF_OTHERS,
     "straight_through_estimator_grad": _OF_OTHERS,
+    "target_assign": _OF_OTHERS,
     "unsqueeze": _OF_OTHERS,
     "unsqueeze_grad": _OF_OTHERS,
+    "array_to_lod_tensor": _ARRAYS,
+    "lod_array_length": _ARRAYS,
+    "lod_rank_table": _ARRAYS,
+    "lod_tensor_to_array": _ARRAYS,
+    "max_sequence_len": _ARRAYS,
+    "read_from_array": _ARRAYS,
+    "reorder_lod_tensor_by_rank": _ARRAYS,
+    "shrink_rnn_memory": _ARRAYS,
+    "shrink_rnn_memory_grad": _ARRAYS,
+    "tensor_array_to_tensor": _ARRAYS,
+    "write_to_array": _ARRAYS,
     "gaussian_random": _RANDOM,
     "truncated_gaussian_random": _RANDOM,
     "uniform_random": _RANDOM,
     "conditional_block": _BLOCKS,
+    "select_output": _CHOOSES,
     "while": _BLOCKS,
 }
 

@@ -473,7 +473,7 @@ TEST(InferOfAnEra, TakesTheDefaultOfAnAttributeThatCameLater) {
   EXPECT_EQ(Inferred(kQuantize, Era::kFluid), "Out=FP32[6, 3] OutScale=FP32[6]");
   // class_num had no default before.
   const char* kBoxes = R"(
-      var x f32[1,255,13,13]
+      var x f32[1,18,13,13]
       yolo_box(X=x, ImgSize=i) -> (Boxes=b, Scores=p) {anchors=[1, 2, 3, 4, 5, 6]})";
   EXPECT_EQ(Inferred(kBoxes, Era::kFluid), "Boxes=?? Scores=??");
   EXPECT_EQ(Inferred(kBoxes, Era::kPaddle2), "Boxes=FP32[1, 507, 4] Scores=FP32[1, 507, 1]");

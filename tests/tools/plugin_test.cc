@@ -248,6 +248,7 @@ TEST_F(Plugin, WhatCannotBeLoadedIsRefusedByName) {
   Expect({PluginPath("no_entry")}, 3, "no_entry.so has the stamp of a plugin and no entry");
   Expect({PluginPath("missing_symbol")}, 4, "missing_symbol.so cannot be loaded: ");
   Expect({PluginPath("own_error")}, 4, "own_error.so: its accelerator is not there");
+  Expect({PluginPath("taken_op")}, 3, "taken_op.so: there is an op \"relu\" already");
   Expect({PluginPath("taken_pass")}, 3,
          "taken_pass.so: there is a pass \"strip_training\" already");
 }

@@ -23,6 +23,7 @@ absl::Status PlanActivation(OpPlanner& op) {
   const Layout layout = op.InputLayout("X");
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", layout));
   const Buffer y = op.WriteOver("Out", op.InputType("X"), layout, x);
+  op.KeepRunShape("X", "Out");
   AddElementStep(
       op, {x}, y,
       [activation = ActivationOf(op.type(), op.attributes())](const kernels::ElementBlock& block) {

@@ -32,6 +32,7 @@ absl::Status PlanScale(OpPlanner& op) {
   const TensorType type = op.InputType("X");
   ASSIGN_OR_RETURN(const Buffer x, op.Read("X", type.dtype, layout));
   const Buffer y = op.WriteOver("Out", type, layout, x);
+  op.KeepRunShape("X", "Out");
   if (type.dtype == VarType::FP32) {
     const auto order =
         bias_after_scale ? kernels::BiasOrder::kAfterFactor : kernels::BiasOrder::kBeforeFactor;
@@ -142,6 +143,7 @@ absl::Status PlanCast(OpPlanner& op) {
     return absl::OkStatus();
   }
   const Buffer out = op.WriteAs("Out", to_type, layout);
+  op.KeepRunShape("X", "Out");
   const auto add_step = [&](auto from_element, auto to_element) {
     using From = decltype(from_element);
     using To = decltype(to_element);

@@ -1,83 +1,21 @@
-// Ops that pick elements by what other tensors hold, or place them so.
+// Ops that place elements by what other tensors hold.
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "ops/dims.h"
 #include "proto/base/status_macros.h"
-#include "proto/program/type_names.h"
 #include "runtime/executor/op_plans.h"
-#include "runtime/executor/ops/element_step.h"
 #include "runtime/executor/ops/element_types.h"
-#include "runtime/executor/ops/lines_of.h"
-#include "runtime/kernels/comparison.h"
-#include "runtime/kernels/take.h"
+#include "runtime/executor/ops/indices.h"
+#include "runtime/executor/ops/run_shape.h"
 
 namespace fixpoint::executor {
 namespace {
-
-// Calls f with a value of the type of an input of indices.
-template <typename F>
-absl::Status WithIndexType(const OpPlanner& op, absl::string_view slot, F f) {
-  const VarType::Type dtype = op.InputType(slot).dtype;
-  if (dtype == VarType::INT64) return f(int64_t());
-  if (dtype == VarType::INT32) return f(int32_t());
-  return absl::UnimplementedError(
-      absl::StrCat("input ", slot, " is ", TypeName(dtype), "; want i32 or i64"));
-}
-
-// X's entries at Index [n] or [n, 1] along an axis.
-absl::Status PlanGather(OpPlanner& op) {
-  RETURN_IF_ERROR(op.CheckAbsent("Axis"));
-  const TensorType type = op.InputType("X");
-  const Dims& index_dims = op.InputDims("Index");
-  if (index_dims.size() != 1 && !(index_dims.size() == 2 && index_dims[1] == 1)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("Index is ", DimsText(index_dims), "; want [n] or [n, 1]"));
-  }
-  const int64_t axis = op.attributes().Int("axis");
-  ASSIGN_OR_RETURN(const int at, NormalizeAxis(axis, static_cast<int>(type.dims.size())));
-  ASSIGN_OR_RETURN(const kernels::Lines lines, LinesOf(type.dims, axis));
-  Dims dims = type.dims;
-  dims[at] = index_dims[0];
-  ASSIGN_OR_RETURN(const Buffer x, op.Read("X", type.dtype));
-  ASSIGN_OR_RETURN(const Buffer index, op.Read("Index", op.InputType("Index").dtype));
-  const Buffer out = op.WriteAs("Out", {type.dtype, dims});
-  return WithElementOfSizeOf(type.dtype, [&](auto element) {
-    return WithIndexType(op, "Index", [&](auto number) {
-      using T = decltype(element);
-      using Index = decltype(number);
-      op.AddStep({{x, index}, {out}, [=](const StepContext& run) {
-                    return kernels::Take<T, Index>(lines, run.Of<T>(x), run.Of<Index>(index),
-                                                   run.Of<T>(out));
-                  }});
-      return absl::OkStatus();
-    });
-  });
-}
-
-absl::Status PlanWhere(OpPlanner& op) {
-  const TensorType type = op.InputType("X");
-  if (op.InputDims("Condition") != type.dims || op.InputType("Y") != type) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "Condition is ", DimsText(op.InputDims("Condition")), ", X ", DimsText(type.dims),
-        " and Y ", DimsText(op.InputDims("Y")), "; want equal dimensions and types"));
-  }
-  const Layout layout = op.InputLayout("X");
-  ASSIGN_OR_RETURN(const Buffer condition, op.Read("Condition", VarType::BOOL, layout));
-  ASSIGN_OR_RETURN(const Buffer x, op.Read("X", type.dtype, layout));
-  ASSIGN_OR_RETURN(const Buffer y, op.Read("Y", type.dtype, layout));
-  const Buffer out = op.WriteOver("Out", type, layout, x);
-  return WithElementOfSizeOf(type.dtype, [&](auto element) {
-    using T = decltype(element);
-    AddElementStep(op, {condition, x, y}, out, [](const kernels::ElementBlock& block) {
-      kernels::Select(block.In<bool>(0), block.In<T>(1), block.In<T>(2), block.Out<T>());
-    });
-    return absl::OkStatus();
-  });
-}
 
 // Rows with a single 1 among zeros; rows of zeros for a number outside the range, where that is
 // allowed.
@@ -122,6 +60,37 @@ absl::Status PlanOneHot(OpPlanner& op, bool is_v2) {
   });
 }
 
+// A row of indices for each element that is not 0.
+absl::Status PlanWhereIndex(OpPlanner& op) {
+  const TensorType type = op.InputType("Condition");
+  const auto rank = static_cast<int64_t>(type.dims.size());
+  ASSIGN_OR_RETURN(const int64_t most, ElementCount({type.size(), rank}));
+  static_cast<void>(most);
+  ASSIGN_OR_RETURN(const Buffer condition, op.Read("Condition", type.dtype));
+  const Buffer out = op.WriteAs("Out", {VarType::INT64, {type.size(), rank}});
+  const RunShape shape = op.DecideShape("Out");
+  return WithElementType(type.dtype, [&](auto element) {
+    using T = decltype(element);
+    op.AddStep({{condition}, {out, shape.dims}, [=](const StepContext& run) {
+                  const absl::Span<const T> values = run.Of<T>(condition);
+                  const absl::Span<int64_t> indices = run.Of<int64_t>(out);
+                  int64_t rows = 0;
+                  for (size_t i = 0; i < values.size(); ++i) {
+                    if (values[i] == T()) continue;
+                    auto rest = static_cast<int64_t>(i);
+                    for (int64_t axis = rank; axis-- > 0;) {
+                      indices[rows * rank + axis] = rest % type.dims[axis];
+                      rest /= type.dims[axis];
+                    }
+                    ++rows;
+                  }
+                  DecideRows(run, shape, {rows, rank}, indices);
+                  return absl::OkStatus();
+                }});
+    return absl::OkStatus();
+  });
+}
+
 // Known from the shape.
 absl::Status PlanIsEmpty(OpPlanner& op) {
   const bool is_empty = op.InputType("X").size() == 0;
@@ -136,8 +105,7 @@ absl::Status PlanIsEmpty(OpPlanner& op) {
 }  // namespace
 
 OpPlans IndexingPlans() {
-  return {{"gather", PlanGather, AlwaysRoundsOnce},
-          {"where", PlanWhere, AlwaysRoundsOnce},
+  return {{"where_index", PlanWhereIndex},
           {"one_hot", [](OpPlanner& op) { return PlanOneHot(op, /*is_v2=*/false); }},
           {"one_hot_v2", [](OpPlanner& op) { return PlanOneHot(op, /*is_v2=*/true); }},
           {"is_empty", PlanIsEmpty}};

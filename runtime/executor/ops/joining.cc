@@ -1,14 +1,12 @@
-// Ops that join tensors, take parts of them, or repeat them.
+// Ops that join tensors, or take parts of them.
 
 #include <algorithm>
-#include <functional>
 #include <memory>
-#include <numeric>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "ops/element_places.h"
 #include "proto/base/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/copy_step.h"
@@ -199,24 +197,24 @@ absl::Status PlanSplit(OpPlanner& op) {
   return AddTake(op, {x, DimsInMemory(type.dims, layout)}, parts);
 }
 
-absl::Status PlanStack(OpPlanner& op) {
-  RETURN_IF_ERROR(CheckHasTensors(op, "X"));
-  const TensorType type = op.InputType("X");
+absl::Status PlanStack(OpPlanner& op, absl::string_view input, absl::string_view output) {
+  RETURN_IF_ERROR(CheckHasTensors(op, input));
+  const TensorType type = op.InputType(input);
   ASSIGN_OR_RETURN(const int axis, AxisOf(op, type.dims.size() + 1));
   Dims dims = type.dims;
   dims.insert(dims.begin() + axis, 1);
   std::vector<Part> parts;
-  for (int i = 0; i < op.InputCount("X"); ++i) {
-    if (op.InputDims("X", i) != type.dims) {
-      return absl::InvalidArgumentError(absl::StrCat("X[", i, "] is ",
-                                                     DimsText(op.InputDims("X", i)), "; want ",
-                                                     DimsText(type.dims), ", as X[0]"));
+  for (int i = 0; i < op.InputCount(input); ++i) {
+    if (op.InputDims(input, i) != type.dims) {
+      return absl::InvalidArgumentError(absl::StrCat(input, "[", i, "] is ",
+                                                     DimsText(op.InputDims(input, i)), "; want ",
+                                                     DimsText(type.dims), ", as ", input, "[0]"));
     }
-    ASSIGN_OR_RETURN(const Buffer part, op.Read("X", type.dtype, Layout::kRowMajor, i));
+    ASSIGN_OR_RETURN(const Buffer part, op.Read(input, type.dtype, Layout::kRowMajor, i));
     parts.push_back(PartOn(axis, i, part, dims));
   }
-  dims[axis] = op.InputCount("X");
-  const Buffer y = op.WriteAs("Y", {type.dtype, dims});
+  dims[axis] = op.InputCount(input);
+  const Buffer y = op.WriteAs(output, {type.dtype, dims});
   return AddJoin(op, parts, {y, dims});
 }
 
@@ -279,17 +277,7 @@ absl::StatusOr<SliceRange> SliceRangeOf(const OpPlanner& op) {
                                                      axis, " is empty; want elements"));
     }
   }
-  std::vector<bool> decreased(dims.size(), false);
-  for (const int64_t named : op.attributes().Ints("decrease_axis")) {
-    ASSIGN_OR_RETURN(const int axis, NormalizeAxis(named, static_cast<int>(dims.size())));
-    decreased[axis] = true;
-    if (range.dims[axis] == 1) continue;
-    return absl::InvalidArgumentError(absl::StrCat("decrease_axis names axis ", axis, " of ",
-                                                   DimsText(range.dims), "; want one of size 1"));
-  }
-  for (size_t i = 0; i < dims.size(); ++i) {
-    if (!decreased[i]) range.of_out.push_back(range.dims[i]);
-  }
+  ASSIGN_OR_RETURN(range.of_out, DecreasedDims(range.dims, op.attributes().Ints("decrease_axis")));
   if (range.of_out.empty()) range.of_out = {1};  // a scalar
   return range;
 }
@@ -299,6 +287,9 @@ absl::Status PlanSlice(OpPlanner& op) {
   const TensorType type = op.InputType("Input");
   ASSIGN_OR_RETURN(const Buffer input, op.Read("Input", type.dtype));
   const Buffer out = op.WriteAs("Out", {type.dtype, range.of_out});
+  const bool has_all_rows =
+      range.dims[0] == type.dims[0] && !range.of_out.empty() && range.of_out[0] == type.dims[0];
+  if (has_all_rows) op.KeepRows("Input", "Out");
   return AddTake(op, {input, type.dims}, {{out, range.dims, range.starts}});
 }
 
@@ -311,80 +302,6 @@ absl::Status PlanSliceGradient(OpPlanner& op) {
   return AddJoin(op, {{dout, range.dims, range.starts}}, {dinput, type.dims});
 }
 
-// Adds the step that repeats X, seen as of those dims, times[i] times on axis i.
-absl::Status AddRepeat(OpPlanner& op, const Dims& x_dims, const std::vector<int64_t>& times) {
-  const VarType::Type dtype = op.InputType("X").dtype;
-  // [times, size] of each axis: going on by one of the first does not move in X.
-  const Dims x_strides = RowMajorLayout(x_dims).strides;
-  Dims dims;
-  Dims places;
-  kernels::StridedLayout from;
-  for (size_t i = 0; i < x_dims.size(); ++i) {
-    ASSIGN_OR_RETURN(const int64_t dim, ElementCount({times[i], x_dims[i]}));
-    dims.push_back(dim);
-    places.insert(places.end(), {times[i], x_dims[i]});
-    from.strides.insert(from.strides.end(), {0, x_strides[i]});
-  }
-  ASSIGN_OR_RETURN(const std::shared_ptr<StridedCopy> copy,
-                   StridedCopy::Plan(places, from, RowMajorLayout(places)));
-  ASSIGN_OR_RETURN(const Buffer x, op.Read("X", dtype));
-  const Buffer out = op.WriteAs("Out", {dtype, dims});
-  return AddCopy(op, dtype, copy, x, out);
-}
-
-absl::Status PlanExpand(OpPlanner& op) {
-  RETURN_IF_ERROR(op.CheckAbsent("ExpandTimes"));
-  RETURN_IF_ERROR(op.CheckAbsent("expand_times_tensor"));
-  const Dims& dims = op.InputDims("X");
-  const std::vector<int64_t> times = op.attributes().Ints("expand_times");
-  if (times.size() != dims.size()) {
-    return absl::InvalidArgumentError(absl::StrCat("expand_times has ", times.size(),
-                                                   " values and X is ", DimsText(dims),
-                                                   "; want one for each dimension"));
-  }
-  return AddRepeat(op, dims, times);
-}
-
-// The shorter of dims and times is filled up with 1s in front.
-absl::Status PlanTile(OpPlanner& op) {
-  RETURN_IF_ERROR(op.CheckAbsent("RepeatTimes"));
-  RETURN_IF_ERROR(op.CheckAbsent("repeat_times_tensor"));
-  Dims dims = op.InputDims("X");
-  std::vector<int64_t> times = op.attributes().Ints("repeat_times");
-  if (times.size() < dims.size()) times.insert(times.begin(), dims.size() - times.size(), 1);
-  if (dims.size() < times.size()) dims.insert(dims.begin(), times.size() - dims.size(), 1);
-  return AddRepeat(op, dims, times);
-}
-
-// X broadcast to a shape; -1 keeps X's dimension.
-absl::Status PlanExpandTo(OpPlanner& op, const std::vector<int64_t>& shape) {
-  Dims dims = op.InputDims("X");
-  std::vector<int64_t> times;
-  bool fits = shape.size() >= dims.size();
-  if (fits) dims.insert(dims.begin(), shape.size() - dims.size(), 1);
-  for (size_t i = 0; fits && i < shape.size(); ++i) {
-    const bool keeps = shape[i] == -1 || shape[i] == dims[i];
-    fits = keeps || dims[i] == 1;
-    times.push_back(keeps ? 1 : shape[i]);
-  }
-  if (fits) return AddRepeat(op, dims, times);
-  return absl::InvalidArgumentError(absl::StrCat("X is ", DimsText(op.InputDims("X")),
-                                                 " and the shape [", absl::StrJoin(shape, ", "),
-                                                 "]; want X's sizes, or any where X has 1"));
-}
-
-absl::Status PlanExpandV2(OpPlanner& op) {
-  RETURN_IF_ERROR(op.CheckAbsent("Shape"));
-  RETURN_IF_ERROR(op.CheckAbsent("expand_shapes_tensor"));
-  return PlanExpandTo(op, op.attributes().Ints("shape"));
-}
-
-absl::Status PlanExpandAs(OpPlanner& op) {
-  if (!op.HasInput("Y")) return PlanExpandTo(op, op.attributes().Ints("target_shape"));
-  const Dims& y = op.InputDims("Y");
-  return PlanExpandTo(op, {y.begin(), y.end()});
-}
-
 }  // namespace
 
 OpPlans JoiningPlans() {
@@ -392,16 +309,13 @@ OpPlans JoiningPlans() {
       {"concat", PlanConcat, AlwaysRoundsOnce},
       {"concat_grad", PlanConcatGradient},
       {"split", PlanSplit, AlwaysRoundsOnce},
-      {"stack", PlanStack, AlwaysRoundsOnce},
+      {"stack", [](OpPlanner& op) { return PlanStack(op, "X", "Y"); }, AlwaysRoundsOnce},
       {"stack_grad", [](OpPlanner& op) { return PlanUnstack(op, "Y@GRAD", "X@GRAD"); }},
       {"unstack", [](OpPlanner& op) { return PlanUnstack(op, "X", "Y"); }},
+      {"unstack_grad", [](OpPlanner& op) { return PlanStack(op, "Y@GRAD", "X@GRAD"); }},
       {"unbind", [](OpPlanner& op) { return PlanUnstack(op, "X", "Out"); }},
       {"slice", PlanSlice, AlwaysRoundsOnce},
       {"slice_grad", PlanSliceGradient},
-      {"expand", PlanExpand, AlwaysRoundsOnce},
-      {"tile", PlanTile, AlwaysRoundsOnce},
-      {"expand_v2", PlanExpandV2, AlwaysRoundsOnce},
-      {"expand_as_v2", PlanExpandAs, AlwaysRoundsOnce},
   };
 }
 

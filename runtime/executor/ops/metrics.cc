@@ -89,7 +89,10 @@ absl::Status PlanTopKGradient(OpPlanner& op, int64_t axis) {
   return absl::OkStatus();
 }
 
-absl::Status PlanArgMax(OpPlanner& op) {
+using FindPlaces = void (*)(const Lines& lines, absl::Span<const float> x,
+                            absl::Span<int64_t> places);
+
+absl::Status PlanArgMax(OpPlanner& op, FindPlaces find_places) {
   const TensorType type = op.InputType("X");
   Dims dims = type.dims;
   if (op.attributes().Bool("flatten")) dims = {type.size()};
@@ -105,7 +108,7 @@ absl::Status PlanArgMax(OpPlanner& op) {
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X"));
   const Buffer out = op.WriteAs("Out", {VarType::INT64, dims});
   op.AddStep({{x}, {out}, [=](const StepContext& run) {
-                kernels::ArgMax(lines, run.Floats(x), run.Of<int64_t>(out));
+                find_places(lines, run.Floats(x), run.Of<int64_t>(out));
                 return absl::OkStatus();
               }});
   return absl::OkStatus();
@@ -145,7 +148,8 @@ OpPlans MetricPlans() {
           {"top_k_v2_grad",
            [](OpPlanner& op) { return PlanTopKGradient(op, op.attributes().Int("axis")); }},
           {"argsort", PlanSort},
-          {"arg_max", PlanArgMax},
+          {"arg_max", [](OpPlanner& op) { return PlanArgMax(op, kernels::ArgMax); }},
+          {"arg_min", [](OpPlanner& op) { return PlanArgMax(op, kernels::ArgMin); }},
           {"accuracy", PlanAccuracy}};
 }
 

@@ -99,6 +99,15 @@ absl::StatusOr<PlannedProduct> MatmulProduct(const OpPlanner& op) {
                         attributes.Float("alpha"));
 }
 
+// As many matrices in X and Y.
+absl::StatusOr<PlannedProduct> BmmProduct(const OpPlanner& op) {
+  const Dims& x = op.InputDims("X");
+  const Dims& y = op.InputDims("Y");
+  if (x.size() == 3 && y.size() == 3 && x[0] == y[0]) return BatchedProduct(op, false, false, 1);
+  return absl::InvalidArgumentError(absl::StrCat("X is ", DimsText(x), " and Y is ", DimsText(y),
+                                                 "; want as many matrices in both"));
+}
+
 using ProductFunction = absl::StatusOr<PlannedProduct> (*)(const OpPlanner& op);
 
 int64_t OperationsOf(const ProductShape& shape) { return 2 * shape.out_size() * shape.inner; }
@@ -327,8 +336,10 @@ absl::Status AddForwardProduct(OpPlanner& op, const ProductShape& shape, Buffer 
 
 OpPlans ProductPlans() {
   OpPlans plans = {{"fc", PlanFc}};
-  const std::pair<const char*, ProductFunction> products[] = {
-      {"mul", MulProduct}, {"matmul", MatmulProduct}, {"matmul_v2", MatmulV2Product}};
+  const std::pair<const char*, ProductFunction> products[] = {{"mul", MulProduct},
+                                                              {"matmul", MatmulProduct},
+                                                              {"matmul_v2", MatmulV2Product},
+                                                              {"bmm", BmmProduct}};
   for (const auto& [type, product_of] : products) {
     plans.push_back(
         {type, [product_of = product_of](OpPlanner& op) { return PlanProduct(op, product_of); }});

@@ -161,6 +161,24 @@ absl::Status PlanLogic(OpPlanner& op, ReductionType type) {
   return absl::OkStatus();
 }
 
+// The gradient is the same sum in the opposite direction.
+absl::Status PlanRunningSumGradient(OpPlanner& op) {
+  if (!op.Wants("X@GRAD")) return absl::OkStatus();
+  const TensorType type = op.InputType("X");
+  const Dims dims = op.attributes().Bool("flatten") ? Dims{type.size()} : type.dims;
+  RETURN_IF_ERROR(op.CheckDims("Out@GRAD", dims));
+  ASSIGN_OR_RETURN(const kernels::Lines lines, LinesOf(dims, op.attributes().Int("axis")));
+  const kernels::RunningSumRule rule{op.attributes().Bool("exclusive"),
+                                     !op.attributes().Bool("reverse")};
+  ASSIGN_OR_RETURN(const Buffer dout, op.ReadFloats("Out@GRAD"));
+  const Buffer dx = op.WriteOver("X@GRAD", type, Layout::kRowMajor, dout);
+  op.AddStep({{dout}, {dx}, [=](const StepContext& run) {
+                kernels::RunningSum(lines, rule, run.Floats(dout), run.Floats(dx));
+                return absl::OkStatus();
+              }});
+  return absl::OkStatus();
+}
+
 absl::Status PlanRunningSum(OpPlanner& op) {
   TensorType type = op.InputType("X");
   if (op.attributes().Bool("flatten")) type.dims = {type.size()};
@@ -184,7 +202,8 @@ OpPlans ReductionPlans() {
       {"reduce_any", [](OpPlanner& op) { return PlanLogic(op, ReductionType::kMax); }},
       {"reduce_prod", [](OpPlanner& op) { return PlanReduction(op, ReductionType::kProduct); }},
       {"reduce_max_grad", PlanMaximumGradient},
-      {"cumsum", PlanRunningSum}};
+      {"cumsum", PlanRunningSum},
+      {"cumsum_grad", PlanRunningSumGradient}};
   const std::pair<const char*, ReductionType> reductions[] = {{"reduce_sum", ReductionType::kSum},
                                                               {"reduce_mean", ReductionType::kMean},
                                                               {"reduce_max", ReductionType::kMax},

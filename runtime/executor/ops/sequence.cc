@@ -1,16 +1,20 @@
 // Ops over sequences. The offsets of their inputs are known when they are planned, so that a kernel
 // is made for them as it is for extents.
 
+#include <algorithm>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "ops/lod.h"
+#include "ops/sequence_lods.h"
 #include "proto/base/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/product.h"
 #include "runtime/kernels/product_shape.h"
+#include "runtime/kernels/row_convolution.h"
 #include "runtime/kernels/sequence_context.h"
 #include "runtime/kernels/sequence_pooling.h"
 #include "runtime/kernels/softmax.h"
@@ -19,6 +23,7 @@ namespace fixpoint::executor {
 namespace {
 
 using kernels::ProductShape;
+using kernels::RowConvolution;
 using kernels::SequenceContext;
 using kernels::SequencePooling;
 using kernels::SequencePoolingShape;
@@ -202,6 +207,175 @@ absl::Status PlanConvolutionGradient(OpPlanner& op) {
   return absl::OkStatus();
 }
 
+// Out[t] is the sum of X[t + i] * Filter[i], within a sequence.
+absl::StatusOr<RowConvolution> RowConvolutionOf(const OpPlanner& op) {
+  const Dims& x = op.InputDims("X");
+  const Dims& filter = op.InputDims("Filter");
+  if (x.size() != 2 || filter.size() != 2 || filter[1] != x[1]) {
+    return absl::InvalidArgumentError(absl::StrCat("Filter is ", DimsText(filter), " and X ",
+                                                   DimsText(x),
+                                                   "; want [context, D] and [rows, D]"));
+  }
+  RowConvolution convolution;
+  ASSIGN_OR_RETURN(convolution.sequences, SequencesOfX(op));
+  convolution.width = x[1];
+  convolution.context = filter[0];
+  return convolution;
+}
+
+absl::Status PlanRowConvolution(OpPlanner& op) {
+  ASSIGN_OR_RETURN(const RowConvolution convolution, RowConvolutionOf(op));
+  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X"));
+  ASSIGN_OR_RETURN(const Buffer filter, op.ReadFloats("Filter"));
+  const Buffer out = op.WriteAs("Out", {VarType::FP32, op.InputDims("X")});
+  op.AddStep({{x, filter}, {out}, [=](const StepContext& run) {
+                kernels::ConvolveRows(convolution, run.Floats(x), run.Floats(filter),
+                                      run.Floats(out));
+                return absl::OkStatus();
+              }});
+  return absl::OkStatus();
+}
+
+absl::Status PlanRowConvolutionGradient(OpPlanner& op) {
+  ASSIGN_OR_RETURN(const RowConvolution convolution, RowConvolutionOf(op));
+  RETURN_IF_ERROR(op.CheckDims("Out@GRAD", op.InputDims("X")));
+  ASSIGN_OR_RETURN(const Buffer dout, op.ReadFloats("Out@GRAD"));
+  if (op.Wants("Filter@GRAD")) {
+    ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X"));
+    const Buffer dfilter = op.WriteAs("Filter@GRAD", op.InputType("Filter"));
+    op.AddStep({{x, dout},
+                {dfilter},
+                [=](const StepContext& run) {
+                  kernels::RowFilterGradient(convolution, run.Floats(x), run.Floats(dout),
+                                             run.Floats(dfilter));
+                  return absl::OkStatus();
+                },
+                "",
+                0,
+                absl::StrCat(op.type(), " of Filter")});
+  }
+  if (!op.Wants("X@GRAD")) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const Buffer filter, op.ReadFloats("Filter"));
+  const Buffer dx = op.WriteAs("X@GRAD", op.InputType("X"));
+  op.AddStep({{filter, dout},
+              {dx},
+              [=](const StepContext& run) {
+                kernels::ConvolveRowsBackward(convolution, run.Floats(filter), run.Floats(dout),
+                                              run.Floats(dx));
+                return absl::OkStatus();
+              },
+              "",
+              0,
+              absl::StrCat(op.type(), " of X")});
+  return absl::OkStatus();
+}
+
+// The windows of images [N, C, H, W], each the row of a sequence for its image.
+struct ImageWindows {
+  Dims x;
+  int64_t kernel[2];
+  int64_t stride[2];
+  int64_t before[2];
+  int64_t places[2];
+
+  int64_t rows() const { return x[0] * places[0] * places[1]; }
+  Dims out_dims() const { return {rows(), x[1] * kernel[0] * kernel[1]}; }
+
+  // Calls f(out_i, x_i, count) with each run of pixels of a window that lie in the image.
+  template <typename F>
+  void ForEachRun(F f) const {
+    int64_t out = 0;
+    for (int64_t n = 0; n < x[0]; ++n) {
+      for (int64_t place = 0; place < places[0] * places[1]; ++place) {
+        const int64_t top = place / places[1] * stride[0] - before[0];
+        const int64_t left = place % places[1] * stride[1] - before[1];
+        const int64_t first = std::max<int64_t>(0, -left);
+        const int64_t count = std::min(kernel[1], x[3] - left) - first;
+        for (int64_t c = 0; c < x[1]; ++c) {
+          for (int64_t row = top; row < top + kernel[0]; ++row, out += kernel[1]) {
+            if (row < 0 || row >= x[2] || count <= 0) continue;
+            f(out + first, ((n * x[1] + c) * x[2] + row) * x[3] + left + first, count);
+          }
+        }
+      }
+    }
+  }
+};
+
+absl::StatusOr<ImageWindows> WindowsOf(const OpPlanner& op) {
+  if (op.HasInputSlot("Y") && op.HasInput("Y")) {
+    return absl::UnimplementedError("Y, the sizes of images, is given; want images of one size");
+  }
+  const std::vector<int64_t> kernels = op.attributes().Ints("kernels");
+  const std::vector<int64_t> strides = op.attributes().Ints("strides");
+  const std::vector<int64_t> paddings = op.attributes().Ints("paddings");
+  ImageWindows windows;
+  windows.x = op.InputDims("X");
+  if (windows.x.size() != 4 || kernels.size() != 2 || strides.size() != 2 || paddings.size() != 4) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "X is ", DimsText(windows.x), ", and kernels, strides and paddings have ", kernels.size(),
+        ", ", strides.size(), " and ", paddings.size(), " numbers; want images, and 2, 2 and 4"));
+  }
+  for (int i = 0; i < 2; ++i) {
+    constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+    const bool is_sane = kernels[i] >= 1 && strides[i] >= 1 && paddings[i] >= 0 &&
+                         paddings[i + 2] >= 0 && kernels[i] <= kMost && paddings[i] <= kMost &&
+                         paddings[i + 2] <= kMost;
+    const int64_t room = is_sane && windows.x[0] >= 1 && windows.x[1] >= 1
+                             ? windows.x[2 + i] + paddings[i] + paddings[i + 2] - kernels[i]
+                             : -1;
+    if (room < 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("kernels are ", DimsText(kernels), ", strides ", DimsText(strides),
+                       ", paddings ", DimsText(paddings), " and X is ", DimsText(windows.x),
+                       "; want windows that fit in the padded images"));
+    }
+    windows.kernel[i] = kernels[i];
+    windows.stride[i] = strides[i];
+    windows.before[i] = paddings[i];
+    windows.places[i] = room / strides[i] + 1;
+  }
+  RETURN_IF_ERROR(ElementCount({windows.x[0], windows.places[0], windows.places[1], windows.x[1],
+                                windows.kernel[0], windows.kernel[1]})
+                      .status());
+  return windows;
+}
+
+absl::Status PlanWindows(OpPlanner& op) {
+  ASSIGN_OR_RETURN(const ImageWindows windows, WindowsOf(op));
+  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X"));
+  const Buffer out = op.WriteAs("Out", {VarType::FP32, windows.out_dims()});
+  const int64_t rows = windows.places[0] * windows.places[1];
+  op.CutOutput("Out", {OffsetsOf(std::vector<int64_t>(windows.x[0], rows))});
+  op.AddStep({{x}, {out}, [=](const StepContext& run) {
+                const float* const from = run.Floats(x).data();
+                const absl::Span<float> to = run.Floats(out);
+                std::fill(to.begin(), to.end(), 0.0f);
+                windows.ForEachRun([&](int64_t out_i, int64_t x_i, int64_t count) {
+                  std::copy_n(from + x_i, count, to.data() + out_i);
+                });
+                return absl::OkStatus();
+              }});
+  return absl::OkStatus();
+}
+
+absl::Status PlanWindowsGradient(OpPlanner& op) {
+  ASSIGN_OR_RETURN(const ImageWindows windows, WindowsOf(op));
+  RETURN_IF_ERROR(op.CheckDims("Out@GRAD", windows.out_dims()));
+  ASSIGN_OR_RETURN(const Buffer dout, op.ReadFloats("Out@GRAD"));
+  const Buffer dx = op.WriteAs("X@GRAD", op.InputType("X"));
+  op.AddStep({{dout}, {dx}, [=](const StepContext& run) {
+                const float* const from = run.Floats(dout).data();
+                const absl::Span<float> to = run.Floats(dx);
+                std::fill(to.begin(), to.end(), 0.0f);
+                windows.ForEachRun([&](int64_t out_i, int64_t x_i, int64_t count) {
+                  for (int64_t i = 0; i < count; ++i) to[x_i + i] += from[out_i + i];
+                });
+                return absl::OkStatus();
+              }});
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 OpPlans SequencePlans() {
@@ -209,7 +383,11 @@ OpPlans SequencePlans() {
           {"sequence_pool_grad", PlanPoolGradient},
           {"sequence_softmax", PlanSoftmax},
           {"sequence_conv", PlanConvolution},
-          {"sequence_conv_grad", PlanConvolutionGradient}};
+          {"sequence_conv_grad", PlanConvolutionGradient},
+          {"row_conv", PlanRowConvolution},
+          {"row_conv_grad", PlanRowConvolutionGradient},
+          {"im2sequence", PlanWindows, AlwaysRoundsOnce},
+          {"im2sequence_grad", PlanWindowsGradient}};
 }
 
 }  // namespace fixpoint::executor

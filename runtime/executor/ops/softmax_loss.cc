@@ -13,10 +13,17 @@ namespace {
 
 using kernels::Lines;
 
+// Whether the attribute axis is the first one of an input. REQUIRES: it is one of them.
+bool IsFirstAxis(const OpPlanner& op, absl::string_view slot) {
+  const int64_t axis = op.attributes().Int("axis");
+  return axis == 0 || axis == -static_cast<int64_t>(op.InputDims(slot).size());
+}
+
 absl::Status PlanSoftmax(OpPlanner& op) {
   ASSIGN_OR_RETURN(const Lines lines, LinesOf(op.InputDims("X"), op.attributes().Int("axis")));
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X"));
   const Buffer y = op.WriteOver("Out", op.InputType("X"), Layout::kRowMajor, x);
+  if (!IsFirstAxis(op, "X")) op.KeepRunShape("X", "Out");
   op.AddStep({{x}, {y}, [=](const StepContext& run) {
                 kernels::Softmax(lines, run.Floats(x), run.Floats(y));
                 return absl::OkStatus();
@@ -75,6 +82,7 @@ absl::Status PlanLogSoftmax(OpPlanner& op) {
   ASSIGN_OR_RETURN(const Lines lines, LinesOf(op.InputDims("X"), op.attributes().Int("axis")));
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X"));
   const Buffer y = op.WriteOver("Out", op.InputType("X"), Layout::kRowMajor, x);
+  if (!IsFirstAxis(op, "X")) op.KeepRunShape("X", "Out");
   op.AddStep({{x}, {y}, [=](const StepContext& run) {
                 kernels::LogSoftmax(lines, run.Floats(x), run.Floats(y));
                 return absl::OkStatus();

@@ -41,6 +41,7 @@ absl::Status PlanGradient(OpPlanner& op, absl::string_view shape_slot) {
 
 absl::Status PlanAssign(OpPlanner& op) {
   if (!op.HasInput("X")) return absl::UnimplementedError("input X is absent; want a tensor");
+  op.TakeRunShape("X");
   if (!op.Wants("Out")) return absl::OkStatus();
   return op.builder().Share(op.OutputValue("Out"), op.InputValue("X"));
 }

@@ -1,8 +1,11 @@
-// Ops that run blocks. A block finds the outer variables that it reads and writes in the frames of
-// the blocks around it, so that the slots of these ops matter only for their conditions.
+// Ops that run blocks, and those that choose by a number. A block finds the outer variables that it
+// reads and writes in the frames of the blocks around it, so that the slots of these ops matter
+// only for their conditions.
 
 #include "absl/strings/str_cat.h"
+#include "ops/unset_inputs.h"
 #include "proto/base/status_macros.h"
+#include "proto/program/op.h"
 #include "runtime/reference/kernels.h"
 
 namespace fixpoint::reference {
@@ -52,8 +55,37 @@ absl::Status ConditionalBlock(OpRun& op) {
   return runs ? op.RunBlock(*block) : absl::OkStatus();
 }
 
+// The number of what Mask chooses among `count`.
+absl::StatusOr<int> Chosen(const OpRun& op, int count) {
+  RETURN_IF_ERROR(op.CheckSize("Mask", 1));
+  const double mask = op.Input("Mask")[0];
+  if (mask >= 0 && mask < count) return static_cast<int>(mask);
+  return absl::InvalidArgumentError(
+      absl::StrCat("Mask is ", mask, "; want the place of one of ", count, " tensors"));
+}
+
+absl::Status SelectInput(OpRun& op) {
+  ASSIGN_OR_RETURN(const int chosen, Chosen(op, op.InputCount("X")));
+  const Array* value = op.FindInput("X", chosen);
+  const Argument& argument = *op.op().Inputs("X")[chosen];
+  if (value == nullptr) return NoValue(argument);
+  op.SetCutOutput("Out", *value);
+  return absl::OkStatus();
+}
+
+absl::Status SelectOutput(OpRun& op) {
+  ASSIGN_OR_RETURN(const int chosen, Chosen(op, op.OutputCount("Out")));
+  op.SetOutput("Out", chosen, op.Input("X"));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
-Kernels ControlFlowKernels() { return {{"while", While}, {"conditional_block", ConditionalBlock}}; }
+Kernels ControlFlowKernels() {
+  return {{"while", While},
+          {"conditional_block", ConditionalBlock},
+          {"select_input", SelectInput},
+          {"select_output", SelectOutput}};
+}
 
 }  // namespace fixpoint::reference

@@ -1,4 +1,4 @@
-// Ops that find, pick or place elements: embeddings, top-k, gather, one-hot.
+// Ops that find elements, and tables of rows: embeddings, top-k, one-hot.
 
 #include <algorithm>
 #include <cmath>
@@ -260,9 +260,10 @@ absl::Status TopKGradient(OpRun& op, int64_t axis) {
   return absl::OkStatus();
 }
 
-// The first of the largest elements along an axis.
-absl::Status ArgMax(OpRun& op) {
+// The first of the largest elements along an axis, which are the smallest ones of the other sign.
+absl::Status ArgMax(OpRun& op, double sign) {
   Array x = op.Input("X");
+  for (double& element : x.values) element *= sign;
   if (op.Bool("flatten")) x.dims = {x.size()};
   ASSIGN_OR_RETURN(const int axis, NormalizeAxis(op.Int("axis"), x.rank()));
   if (x.dims[axis] == 0) {
@@ -318,43 +319,25 @@ absl::Status OneHot(OpRun& op, bool is_v2) {
   return absl::OkStatus();
 }
 
-// X's entries at Index [n] or [n, 1] along an axis; Axis [1] goes before the attribute.
-absl::Status Gather(OpRun& op) {
-  const Array& x = op.Input("X");
-  const Array& index = op.Input("Index");
-  RETURN_IF_ERROR(op.CheckSize("Axis", 1));
-  if (index.rank() != 1 && !(index.rank() == 2 && index.dims[1] == 1)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("Index is ", DimsText(index.dims), "; want [n] or [n, 1]"));
-  }
-  const Array* tensor = op.FindInput("Axis");
-  ASSIGN_OR_RETURN(
-      const int axis,
-      NormalizeAxis(tensor != nullptr ? ToInt((*tensor)[0]) : op.Int("axis"), x.rank()));
-  const AxisView view = ViewAround(x.dims, axis);
-  Dims dims = x.dims;
-  dims[axis] = index.size();
-  Array out(x.dtype, dims);
-  const AxisView out_view = ViewAround(dims, axis);
-  for (int64_t i = 0; i < index.size(); ++i) {
-    const int64_t from = ToInt(index[i]);
-    RETURN_IF_ERROR(CheckIndex("Index", from, view.size));
-    for (int64_t o = 0; o < view.outer; ++o) {
-      for (int64_t k = 0; k < view.inner; ++k) out[out_view.At(o, i, k)] = x[view.At(o, from, k)];
+// The place of each element that is not 0, as indices along all axes.
+absl::Status WhereIndex(OpRun& op) {
+  const Array& condition = op.Input("Condition");
+  std::vector<double> indices;
+  for (int64_t i = 0; i < condition.size(); ++i) {
+    if (condition[i] == 0) continue;
+    const size_t row = indices.size();
+    indices.resize(row + condition.dims.size());
+    int64_t rest = i;
+    for (size_t axis = condition.dims.size(); axis-- > 0;) {
+      indices[row + axis] = static_cast<double>(rest % condition.dims[axis]);
+      rest /= condition.dims[axis];
     }
   }
-  op.SetOutput("Out", std::move(out));
-  return absl::OkStatus();
-}
-
-absl::Status Where(OpRun& op) {
-  const Array& condition = op.Input("Condition");
-  RETURN_IF_ERROR(op.CheckDims("X", condition.dims));
-  RETURN_IF_ERROR(op.CheckDims("Y", condition.dims));
-  Array out(op.Input("X").dtype, condition.dims);
-  for (int64_t i = 0; i < out.size(); ++i) {
-    out[i] = condition[i] != 0 ? op.Input("X")[i] : op.Input("Y")[i];
-  }
+  const auto width = static_cast<int64_t>(condition.dims.size());
+  const int64_t rows = width > 0 ? static_cast<int64_t>(indices.size()) / width
+                                 : static_cast<int64_t>(condition[0] != 0);
+  Array out(VarType::INT64, Dims{rows, width});
+  out.values = std::move(indices);
   op.SetOutput("Out", std::move(out));
   return absl::OkStatus();
 }
@@ -374,12 +357,12 @@ Kernels IndexingKernels() {
       {"top_k_v2", TopKV2},
       {"top_k_grad", [](OpRun& op) { return TopKGradient(op, -1); }},
       {"top_k_v2_grad", [](OpRun& op) { return TopKGradient(op, op.Int("axis")); }},
-      {"arg_max", ArgMax},
+      {"arg_max", [](OpRun& op) { return ArgMax(op, 1); }},
+      {"arg_min", [](OpRun& op) { return ArgMax(op, -1); }},
       {"argsort", ArgSort},
       {"one_hot", [](OpRun& op) { return OneHot(op, /*is_v2=*/false); }},
       {"one_hot_v2", [](OpRun& op) { return OneHot(op, /*is_v2=*/true); }},
-      {"gather", Gather},
-      {"where", Where},
+      {"where_index", WhereIndex},
   };
 }
 

@@ -1,10 +1,11 @@
-// Ops that join tensors, take parts of them, or repeat them.
+// Ops that join tensors, or take parts of them.
 
 #include <algorithm>
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ops/element_places.h"
 #include "proto/base/status_macros.h"
 #include "runtime/reference/kernels.h"
 #include "runtime/reference/shape_inputs.h"
@@ -126,9 +127,11 @@ absl::Status Split(OpRun& op) {
 }
 
 // A tensor of the first's dims along a new axis for each.
-absl::Status Stack(OpRun& op) {
-  const std::vector<const Array*> parts = op.Inputs("X");
-  if (parts.empty()) return absl::InvalidArgumentError("X has no argument; want one or more");
+absl::Status Stacked(OpRun& op, absl::string_view input, absl::string_view output) {
+  const std::vector<const Array*> parts = op.Inputs(input);
+  if (parts.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(input, " has no argument; want one or more"));
+  }
   ASSIGN_OR_RETURN(const int axis, NormalizeAxis(op.Int("axis"), parts[0]->rank() + 1));
   Dims dims = parts[0]->dims;
   dims.insert(dims.begin() + axis, static_cast<int64_t>(parts.size()));
@@ -136,9 +139,9 @@ absl::Status Stack(OpRun& op) {
   const AxisView view = ViewAround(dims, axis);
   for (size_t p = 0; p < parts.size(); ++p) {
     if (parts[p]->dims != parts[0]->dims) {
-      return absl::InvalidArgumentError(absl::StrCat("X[", p, "] is ", DimsText(parts[p]->dims),
-                                                     "; want ", DimsText(parts[0]->dims),
-                                                     ", as X[0]"));
+      return absl::InvalidArgumentError(
+          absl::StrCat(input, "[", p, "] is ", DimsText(parts[p]->dims), "; want ",
+                       DimsText(parts[0]->dims), ", as ", input, "[0]"));
     }
     for (int64_t o = 0; o < view.outer; ++o) {
       for (int64_t k = 0; k < view.inner; ++k) {
@@ -146,7 +149,7 @@ absl::Status Stack(OpRun& op) {
       }
     }
   }
-  op.SetOutput("Y", std::move(y));
+  op.SetOutput(output, std::move(y));
   return absl::OkStatus();
 }
 
@@ -214,32 +217,13 @@ void ForEachOfSlice(const SliceRange& range, DimsView input_dims, F f) {
   ForEachPlace(range.dims, strides, [&](int64_t i, int64_t at) { f(i, first + at); });
 }
 
-// A slice lacks the dimensions that decrease_axis names.
-absl::StatusOr<Dims> DecreasedDims(const OpRun& op, const Dims& dims) {
-  const std::vector<int64_t> decreased = op.Ints("decrease_axis");
-  std::vector<bool> is_dropped(dims.size(), false);
-  for (const int64_t axis : decreased) {
-    ASSIGN_OR_RETURN(const int i, NormalizeAxis(axis, static_cast<int>(dims.size())));
-    if (dims[i] != 1) {
-      return absl::InvalidArgumentError(absl::StrCat("decrease_axis names axis ", i, " of ",
-                                                     DimsText(dims), "; want one of size 1"));
-    }
-    is_dropped[i] = true;
-  }
-  Dims kept;
-  for (size_t i = 0; i < dims.size(); ++i) {
-    if (!is_dropped[i]) kept.push_back(dims[i]);
-  }
-  if (kept.empty() && !dims.empty()) kept = op.ScalarDims();
-  return kept;
-}
-
 absl::Status Slice(OpRun& op) {
   const Array& input = op.Input("Input");
   ASSIGN_OR_RETURN(const SliceRange range, SliceRangeOf(op));
   Array out(input.dtype, range.dims);
   ForEachOfSlice(range, input.dims, [&](int64_t i, int64_t at) { out[i] = input[at]; });
-  ASSIGN_OR_RETURN(out.dims, DecreasedDims(op, range.dims));
+  ASSIGN_OR_RETURN(out.dims, DecreasedDims(range.dims, op.Ints("decrease_axis")));
+  if (out.dims.empty() && !range.dims.empty()) out.dims = op.ScalarDims();
   op.SetOutput("Out", std::move(out));
   return absl::OkStatus();
 }
@@ -255,83 +239,6 @@ absl::Status SliceGradient(OpRun& op) {
   return absl::OkStatus();
 }
 
-// X repeated times[i] times on axis i; `times` has one entry per axis.
-absl::Status Repeat(OpRun& op, Dims x_dims, const std::vector<int64_t>& times) {
-  const Array& x = op.Input("X");
-  Dims dims(x_dims.size());
-  for (size_t i = 0; i < dims.size(); ++i) {
-    if (times[i] < 0 || __builtin_mul_overflow(x_dims[i], times[i], &dims[i])) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "X ", DimsText(x.dims), " cannot be repeated [", absl::StrJoin(times, ", "), "] times"));
-    }
-  }
-  const Dims x_strides = Strides(x_dims);
-  Array out(x.dtype, dims);
-  // [times, size] for each axis: a step along `times` does not move in X.
-  Dims places;
-  Dims strides;
-  for (size_t i = 0; i < dims.size(); ++i) {
-    places.insert(places.end(), {times[i], x_dims[i]});
-    strides.insert(strides.end(), {0, x_strides[i]});
-  }
-  ForEachPlace(places, strides, [&](int64_t i, int64_t x_i) { out[i] = x[x_i]; });
-  op.SetOutput("Out", std::move(out));
-  return absl::OkStatus();
-}
-
-absl::Status Expand(OpRun& op) {
-  const Array& x = op.Input("X");
-  ASSIGN_OR_RETURN(const std::vector<int64_t> times,
-                   IntsFrom(op, "ExpandTimes", "expand_times_tensor", "expand_times"));
-  if (times.size() != x.dims.size()) {
-    return absl::InvalidArgumentError(absl::StrCat("expand_times has ", times.size(),
-                                                   " values and X is ", DimsText(x.dims),
-                                                   "; want one for each dimension"));
-  }
-  return Repeat(op, x.dims, times);
-}
-
-// The shorter of dims and times is filled up with 1s in front.
-absl::Status Tile(OpRun& op) {
-  Dims dims = op.Input("X").dims;
-  ASSIGN_OR_RETURN(std::vector<int64_t> times,
-                   IntsFrom(op, "RepeatTimes", "repeat_times_tensor", "repeat_times"));
-  if (times.size() < dims.size()) times.insert(times.begin(), dims.size() - times.size(), 1);
-  if (dims.size() < times.size()) dims.insert(dims.begin(), times.size() - dims.size(), 1);
-  return Repeat(op, dims, times);
-}
-
-// X broadcast to a shape; -1 keeps X's dimension.
-absl::Status ExpandTo(OpRun& op, std::vector<int64_t> shape) {
-  Dims dims = op.Input("X").dims;
-  const auto refuse = [&] {
-    return absl::InvalidArgumentError(absl::StrCat("X is ", DimsText(op.Input("X").dims),
-                                                   " and the shape [", absl::StrJoin(shape, ", "),
-                                                   "]; want X's sizes, or any where X has 1"));
-  };
-  if (shape.size() < dims.size()) return refuse();
-  dims.insert(dims.begin(), shape.size() - dims.size(), 1);
-  std::vector<int64_t> times;
-  for (size_t i = 0; i < shape.size(); ++i) {
-    const bool keeps = shape[i] == -1 || shape[i] == dims[i];
-    if (!keeps && dims[i] != 1) return refuse();
-    times.push_back(keeps ? 1 : shape[i]);
-  }
-  return Repeat(op, dims, times);
-}
-
-absl::Status ExpandV2(OpRun& op) {
-  ASSIGN_OR_RETURN(std::vector<int64_t> shape,
-                   IntsFrom(op, "Shape", "expand_shapes_tensor", "shape"));
-  return ExpandTo(op, std::move(shape));
-}
-
-absl::Status ExpandAsV2(OpRun& op) {
-  const Array* y = op.FindInput("Y");
-  if (y == nullptr) return ExpandTo(op, op.Ints("target_shape"));
-  return ExpandTo(op, {y->dims.begin(), y->dims.end()});
-}
-
 }  // namespace
 
 Kernels JoiningKernels() {
@@ -339,16 +246,13 @@ Kernels JoiningKernels() {
       {"concat", Concat},
       {"concat_grad", ConcatGradient},
       {"split", Split},
-      {"stack", Stack},
+      {"stack", [](OpRun& op) { return Stacked(op, "X", "Y"); }},
       {"stack_grad", [](OpRun& op) { return Unstacked(op, "Y@GRAD", "X@GRAD"); }},
       {"unstack", [](OpRun& op) { return Unstacked(op, "X", "Y"); }},
+      {"unstack_grad", [](OpRun& op) { return Stacked(op, "Y@GRAD", "X@GRAD"); }},
       {"unbind", [](OpRun& op) { return Unstacked(op, "X", "Out"); }},
       {"slice", Slice},
       {"slice_grad", SliceGradient},
-      {"expand", Expand},
-      {"tile", Tile},
-      {"expand_v2", ExpandV2},
-      {"expand_as_v2", ExpandAsV2},
   };
 }
 

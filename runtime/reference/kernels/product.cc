@@ -231,6 +231,17 @@ absl::StatusOr<Product> MatmulV2Product(const OpRun& op) {
                         op.Bool("trans_y") && op.Input("Y").rank() > 1, 1);
 }
 
+// As many matrices in X and Y.
+absl::StatusOr<Product> BmmProduct(const OpRun& op) {
+  RETURN_IF_ERROR(op.CheckRank("X", 3));
+  RETURN_IF_ERROR(op.CheckRank("Y", 3));
+  const Dims& x = op.Input("X").dims;
+  const Dims& y = op.Input("Y").dims;
+  if (x[0] == y[0]) return BatchedProduct(op, false, false, 1);
+  return absl::InvalidArgumentError(absl::StrCat("X is ", DimsText(x), " and Y is ", DimsText(y),
+                                                 "; want as many matrices in both"));
+}
+
 }  // namespace
 
 Kernels ProductKernels() {
@@ -239,8 +250,10 @@ Kernels ProductKernels() {
       {"integer_mul", [](OpRun& op) { return MultiplyCodes(op, MulProduct); }},
       {"integer_matmul", [](OpRun& op) { return MultiplyCodes(op, MatmulV2Product); }},
   };
-  const std::pair<const char*, MakeProduct> products[] = {
-      {"mul", MulProduct}, {"matmul", MatmulProduct}, {"matmul_v2", MatmulV2Product}};
+  const std::pair<const char*, MakeProduct> products[] = {{"mul", MulProduct},
+                                                          {"matmul", MatmulProduct},
+                                                          {"matmul_v2", MatmulV2Product},
+                                                          {"bmm", BmmProduct}};
   for (const auto& [type, make] : products) {
     kernels.push_back({type, [make = make](OpRun& op) { return Multiply(op, make); }});
     kernels.push_back({absl::StrCat(type, "_grad"),

@@ -118,12 +118,11 @@ double Larger(double a, double b) { return std::isnan(b) || b > a ? b : a; }
 double Smaller(double a, double b) { return std::isnan(b) || b < a ? b : a; }
 
 // Running sums along an axis: exclusive of the element itself, or from the end.
-absl::Status CumSum(OpRun& op) {
-  Array out = op.Input("X");
+absl::Status SetRunningSums(OpRun& op, Array out, const char* output, bool reverse) {
+  const Dims dims = out.dims;
   if (op.Bool("flatten")) out.dims = {out.size()};
   ASSIGN_OR_RETURN(const int axis, NormalizeAxis(op.Int("axis"), out.rank()));
   const bool exclusive = op.Bool("exclusive");
-  const bool reverse = op.Bool("reverse");
   ForEachLine(ViewAround(out.dims, axis), [&](int64_t start, int64_t stride, int64_t size) {
     double sum = 0;
     for (int64_t i = 0; i < size; ++i) {
@@ -133,8 +132,21 @@ absl::Status CumSum(OpRun& op) {
       element = exclusive ? before : sum;
     }
   });
-  op.SetOutput("Out", std::move(out));
+  if (absl::string_view(output) == "X@GRAD") out.dims = dims;
+  op.SetOutput(output, std::move(out));
   return absl::OkStatus();
+}
+
+absl::Status CumSum(OpRun& op) {
+  return SetRunningSums(op, op.Input("X"), "Out", op.Bool("reverse"));
+}
+
+// The same sum in the opposite direction.
+absl::Status CumSumGradient(OpRun& op) {
+  RETURN_IF_ERROR(op.CheckSize("Out@GRAD", op.Input("X").size()));
+  Array dout = op.Input("Out@GRAD");
+  dout.Reshape(op.Input("X").dims);
+  return SetRunningSums(op, std::move(dout), "X@GRAD", !op.Bool("reverse"));
 }
 
 }  // namespace
@@ -159,6 +171,7 @@ Kernels ReductionKernels() {
       {"reduce_max_grad", MaximumGradient},
       {"reduce_mean_grad", [](OpRun& op) { return ReduceGradient(op, /*is_mean=*/true); }},
       {"cumsum", CumSum},
+      {"cumsum_grad", CumSumGradient},
   };
 }
 

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "ops/lod.h"
+#include "ops/sequence_lods.h"
 #include "proto/base/status_macros.h"
 #include "runtime/reference/kernels.h"
 #include "runtime/reference/walk.h"
@@ -206,13 +208,162 @@ absl::Status SequenceSoftmax(OpRun& op) {
   return absl::OkStatus();
 }
 
+// Calls f(out_i, x_i, filter_i) with each product: out[t] is the sum of x[t + i] * filter[i],
+// within a sequence.
+template <typename F>
+absl::Status ForEachRowProduct(const OpRun& op, F f) {
+  const Array& x = op.Input("X");
+  const Array& filter = op.Input("Filter");
+  RETURN_IF_ERROR(op.CheckRank("X", 2));
+  RETURN_IF_ERROR(op.CheckRank("Filter", 2));
+  const int64_t width = x.dims[1];
+  RETURN_IF_ERROR(op.CheckDims("Filter", Dims{filter.dims[0], width}));
+  ASSIGN_OR_RETURN(const std::vector<Sequence> sequences, SequencesOf("X", x.dims, x.lod));
+  for (const Sequence& sequence : sequences) {
+    for (int64_t t = sequence.begin; t < sequence.end; ++t) {
+      for (int64_t i = 0; i < filter.dims[0] && t + i < sequence.end; ++i) {
+        for (int64_t j = 0; j < width; ++j) {
+          f(t * width + j, (t + i) * width + j, i * width + j);
+        }
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RowConv(OpRun& op) {
+  const Array& x = op.Input("X");
+  const Array& filter = op.Input("Filter");
+  Array out(x.dtype, x.dims);
+  RETURN_IF_ERROR(ForEachRowProduct(
+      op, [&](int64_t i, int64_t x_i, int64_t f_i) { out[i] += x[x_i] * filter[f_i]; }));
+  op.SetOutput("Out", std::move(out));
+  return absl::OkStatus();
+}
+
+absl::Status RowConvGradient(OpRun& op) {
+  const Array& x = op.Input("X");
+  const Array& filter = op.Input("Filter");
+  const Array& dout = op.Input("Out@GRAD");
+  RETURN_IF_ERROR(op.CheckDims("Out@GRAD", x.dims));
+  Array dx(x.dtype, x.dims);
+  Array dfilter(filter.dtype, filter.dims);
+  RETURN_IF_ERROR(ForEachRowProduct(op, [&](int64_t i, int64_t x_i, int64_t f_i) {
+    dx[x_i] += dout[i] * filter[f_i];
+    dfilter[f_i] += dout[i] * x[x_i];
+  }));
+  op.SetOutput("X@GRAD", std::move(dx));
+  op.SetOutput("Filter@GRAD", std::move(dfilter));
+  return absl::OkStatus();
+}
+
+// The places of a window over images.
+struct WindowPlaces {
+  int64_t kernel[2];
+  int64_t stride[2];
+  int64_t before[2];
+  int64_t places[2];
+};
+
+absl::StatusOr<WindowPlaces> PlacesOf(const OpRun& op) {
+  if (op.HasInputSlot("Y") && op.FindInput("Y") != nullptr) {
+    return absl::UnimplementedError("Y, the sizes of images, is given; want images of one size");
+  }
+  RETURN_IF_ERROR(op.CheckRank("X", 4));
+  const std::vector<int64_t> kernels = op.Ints("kernels");
+  const std::vector<int64_t> strides = op.Ints("strides");
+  const std::vector<int64_t> paddings = op.Ints("paddings");
+  if (kernels.size() != 2 || strides.size() != 2 || paddings.size() != 4) {
+    return absl::InvalidArgumentError(absl::StrCat("kernels, strides and paddings have ",
+                                                   kernels.size(), ", ", strides.size(), " and ",
+                                                   paddings.size(), " numbers; want 2, 2 and 4"));
+  }
+  WindowPlaces window;
+  for (int i = 0; i < 2; ++i) {
+    constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+    const int64_t extent = op.Input("X").dims[2 + i];
+    const bool is_sane = kernels[i] >= 1 && strides[i] >= 1 && paddings[i] >= 0 &&
+                         paddings[i + 2] >= 0 && kernels[i] <= kMost && paddings[i] <= kMost &&
+                         paddings[i + 2] <= kMost;
+    const bool has_pixels = op.Input("X").dims[0] >= 1 && op.Input("X").dims[1] >= 1;
+    const int64_t room =
+        is_sane && has_pixels ? extent + paddings[i] + paddings[i + 2] - kernels[i] : -1;
+    if (room < 0) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "kernels are ", DimsText(kernels), ", strides ", DimsText(strides), ", paddings ",
+          DimsText(paddings), " and X is ", DimsText(op.Input("X").dims),
+          "; want windows that fit in the padded images"));
+    }
+    window.kernel[i] = kernels[i];
+    window.stride[i] = strides[i];
+    window.before[i] = paddings[i];
+    window.places[i] = room / strides[i] + 1;
+  }
+  return window;
+}
+
+// Calls f(out_i, x_i) with each element of a row that lies in the image.
+template <typename F>
+void ForEachWindowElement(const Dims& x, const WindowPlaces& w, F f) {
+  int64_t out = 0;
+  for (int64_t n = 0; n < x[0]; ++n) {
+    for (int64_t y = 0; y < w.places[0]; ++y) {
+      for (int64_t z = 0; z < w.places[1]; ++z) {
+        for (int64_t c = 0; c < x[1]; ++c) {
+          for (int64_t i = 0; i < w.kernel[0]; ++i) {
+            for (int64_t j = 0; j < w.kernel[1]; ++j, ++out) {
+              const int64_t row = y * w.stride[0] - w.before[0] + i;
+              const int64_t column = z * w.stride[1] - w.before[1] + j;
+              const bool is_inside = row >= 0 && row < x[2] && column >= 0 && column < x[3];
+              if (is_inside) f(out, ((n * x[1] + c) * x[2] + row) * x[3] + column);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+Dims WindowDims(const Dims& x, const WindowPlaces& w) {
+  return {x[0] * w.places[0] * w.places[1], x[1] * w.kernel[0] * w.kernel[1]};
+}
+
+absl::Status Im2Sequence(OpRun& op) {
+  const Array& x = op.Input("X");
+  ASSIGN_OR_RETURN(const WindowPlaces window, PlacesOf(op));
+  RETURN_IF_ERROR(ElementCount({x.dims[0], window.places[0], window.places[1], x.dims[1],
+                                window.kernel[0], window.kernel[1]})
+                      .status());
+  Array out(x.dtype, WindowDims(x.dims, window));
+  ForEachWindowElement(x.dims, window, [&](int64_t i, int64_t x_i) { out[i] = x[x_i]; });
+  out.lod = {OffsetsOf(std::vector<int64_t>(x.dims[0], window.places[0] * window.places[1]))};
+  op.SetCutOutput("Out", std::move(out));
+  return absl::OkStatus();
+}
+
+absl::Status Im2SequenceGradient(OpRun& op) {
+  const Array& x = op.Input("X");
+  ASSIGN_OR_RETURN(const WindowPlaces window, PlacesOf(op));
+  RETURN_IF_ERROR(ElementCount({x.dims[0], window.places[0], window.places[1], x.dims[1],
+                                window.kernel[0], window.kernel[1]})
+                      .status());
+  RETURN_IF_ERROR(op.CheckDims("Out@GRAD", WindowDims(x.dims, window)));
+  const Array& dout = op.Input("Out@GRAD");
+  Array dx(x.dtype, x.dims);
+  ForEachWindowElement(x.dims, window, [&](int64_t i, int64_t x_i) { dx[x_i] += dout[i]; });
+  op.SetOutput("X@GRAD", std::move(dx));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 Kernels SequenceKernels() {
   return {
-      {"sequence_pool", SequencePool},       {"sequence_pool_grad", SequencePoolGradient},
-      {"sequence_conv", SequenceConv},       {"sequence_conv_grad", SequenceConvGradient},
-      {"sequence_softmax", SequenceSoftmax},
+      {"sequence_pool", SequencePool},           {"sequence_pool_grad", SequencePoolGradient},
+      {"sequence_conv", SequenceConv},           {"sequence_conv_grad", SequenceConvGradient},
+      {"sequence_softmax", SequenceSoftmax},     {"row_conv", RowConv},
+      {"row_conv_grad", RowConvGradient},        {"im2sequence", Im2Sequence},
+      {"im2sequence_grad", Im2SequenceGradient},
   };
 }
 

@@ -1,11 +1,12 @@
 """Which ops are compared, with what they read: a module for each family of ops."""
 
-from op_cases import (activations, convolutions, elementwise, filling, losses, normalization,
-                      optimizers, pooling, products, quantizers, reductions, repetitions, sequences,
-                      shapes)
+from op_cases import (activations, boxes, convolutions, elementwise, filling, grids, losses,
+                      normalization, optimizers, places, pooling, products, quantizers, recurrent,
+                      reductions, repetitions, resizing, sequence_rows, sequences, shapes, tagging)
 
-FAMILIES = (activations, convolutions, elementwise, filling, losses, normalization, optimizers,
-            pooling, products, quantizers, reductions, repetitions, sequences, shapes)
+FAMILIES = (activations, boxes, convolutions, elementwise, filling, grids, losses, normalization,
+            optimizers, places, pooling, products, quantizers, recurrent, reductions, repetitions,
+            resizing, sequence_rows, sequences, shapes, tagging)
 
 
 def all_cases():

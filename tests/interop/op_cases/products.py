@@ -38,6 +38,9 @@ def cases():
     yield _product("matmul", (2, 4, 6), (6,))
     yield _product("matmul", (6, 4), (5, 6), transpose_X=True, transpose_Y=True)
 
+    for batch, rows, inner, columns in ((1, 4, 6, 5), (3, 4, 6, 5), (2, 1, 8, 1), (2, 17, 33, 9),
+                                        (4, 5, 1, 3)):
+        yield _product("bmm", (batch, rows, inner), (batch, inner, columns))
     yield _product("matmul_v2", (4, 6), (6, 5))
     yield _product("matmul_v2", (3, 4, 6), (6, 5))
     yield _product("matmul_v2", (4, 6), (3, 6, 5))

@@ -8,6 +8,26 @@ _FP32 = 5
 
 
 def _repetitions():
+    for times in ([1, 1, 1], [3, 1, 1], [1, 5, 2], [2, 2, 2]):
+        yield Case("expand", {"X": floats(2, 3, 4)}, {"expand_times": times})
+        yield Case("tile", {"X": floats(2, 3, 4)}, {"repeat_times": times})
+    for shape, x in (([4, 3], (1, 3)), ([4, 3], (4, 1)), ([5, 4, 3], (1, 1, 3)), ([7], (1,)),
+                     ([2, 3, 4, 5], (2, 1, 4, 1))):
+        yield Case("expand_v2", {"X": floats(*x)}, {"shape": shape})
+        yield Case("expand_as_v2", {"X": floats(*x)}, {"target_shape": shape})
+    yield Case("tile", {"X": floats(3)}, {"repeat_times": [2, 4]})
+    yield Case("tile", {"X": floats(2, 3, 4)}, {"repeat_times": [3]})
+    for axis in (0, 1, 2, -1):
+        size = (3, 4, 5)[axis]
+        yield Case("unstack", {"X": floats(3, 4, 5)}, {"axis": axis, "num": size}, {"Y": size})
+    for axis in (0, 1, 2):
+        size = (3, 4, 5)[axis]
+        yield Case("unbind", {"X": floats(3, 4, 5)}, {"axis": axis}, {"Out": size})
+    for axis in (0, 1, -1):
+        for exclusive in (False, True):
+            for reverse in (False, True):
+                yield Case("cumsum", {"X": floats(3, 4, 5)},
+                           {"axis": axis, "exclusive": exclusive, "reverse": reverse})
     yield Case("expand", {"X": floats(2, 1, 3)}, {"expand_times": [1, 4, 2]})
     yield Case("expand_v2", {"X": floats(2, 1, 3)}, {"shape": [2, 4, 3]})
     yield Case("expand_v2", {"X": floats(1, 3)}, {"shape": [5, 2, -1]}, has_gradient=False)

@@ -53,6 +53,9 @@ def _joins():
     yield Case("split", {"X": floats(4, 6)}, {"sections": [2, -1, 1], "axis": 1}, {"Out": 3})
     for axis in (0, 1, -1):
         yield Case("stack", {"X": [floats(3, 4), floats(3, 4), floats(3, 4)]}, {"axis": axis})
+    for mask in (0, 1):
+        yield Case("select_input", {"X": [floats(3, 4), floats(3, 4)],
+                                    "Mask": Values([mask], "int32")}, has_gradient=False)
     yield Case("unstack", {"X": floats(3, 4)}, {"axis": 0, "num": 3}, {"Y": 3})
     yield Case("unbind", {"X": floats(3, 4)}, {"axis": 1}, {"Out": 4})
 

@@ -56,8 +56,46 @@ void While(CaseMaker& c) {
   c.Sums(12 * size);
 }
 
+// Each of two blocks writes one of the two variables, and one of the blocks runs.
+void SelectInput(CaseMaker& c) {
+  const int64_t size = c.Between(1, 20);
+  const std::string x = c.Numbers({c.Between(1, 9), size});
+  const std::string w = c.Numbers({size, size}, -0.5f, 0.5f);
+  const std::string condition = c.Integers(VarType::BOOL, {1}, 0, 1);
+  c.Op("conditional_block(Cond=", condition, ", Input=", x,
+       ") -> (Out=first, Scope=[]) {sub_block=block(1), is_scalar_condition=true}");
+  c.Op("logical_not(X=", condition, ") -> (Out=otherwise)");
+  c.Op("conditional_block(Cond=otherwise, Input=", x,
+       ") -> (Out=second, Scope=[]) {sub_block=block(2), is_scalar_condition=true}");
+  c.Op("cast(X=", condition, ") -> (Out=mask) {in_dtype=0, out_dtype=2}");
+  c.Op("select_input(X=[second, first], Mask=mask) -> (Out=chosen)");
+  for (const char* written : {"first", "second"}) {
+    c.Block("block ", *written == 'f' ? 1 : 2, " parent=0 {");
+    c.Block("  scale(X=", x, ") -> (Out=", written, ") {scale=", FloatText(c.Between(-1.0f, 1.0f)),
+            "}");
+    AddSteps(c, written, w);
+    c.Block("}");
+  }
+  c.Fetch({"chosen"});
+  c.Sums(3 * size);
+}
+
+// Only the tensor that it chooses has a value afterwards.
+void SelectOutput(CaseMaker& c) {
+  const int chosen = c.Between(0, 1);
+  const std::string x = c.Numbers({c.Between(1, 9), c.Between(1, 9)});
+  const std::string mask = c.Integers(VarType::INT32, {1}, chosen, chosen);
+  c.Op("select_output(X=", x, ", Mask=", mask, ") -> (Out=[out0, out1])");
+  c.Fetch({chosen == 0 ? "out0" : "out1"});
+}
+
 }  // namespace
 
-Generators BlockGenerators() { return {{"conditional_block", Conditional}, {"while", While}}; }
+Generators BlockGenerators() {
+  return {{"conditional_block", Conditional},
+          {"while", While},
+          {"select_input", SelectInput},
+          {"select_output", SelectOutput}};
+}
 
 }  // namespace fixpoint::random_cases

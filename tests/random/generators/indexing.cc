@@ -70,7 +70,7 @@ void Gather(CaseMaker& c) {
   c.Op("gather(X=", x,
        ", Index=", c.Integers(SomeIndexType(c), {c.Between(1, 9)}, 0, dims[axis] - 1),
        ") -> (Out=out)", axis > 0 ? absl::StrCat(" {axis=", axis, "}") : "");
-  c.Exact();
+  c.Sums(9);
 }
 
 Generator OneHot(const std::string& type) {
@@ -111,13 +111,16 @@ void Argsort(CaseMaker& c) {
   c.Exact();
 }
 
-void ArgMax(CaseMaker& c) {
-  const Dims dims = c.SomeDims(1, 4);
-  const bool flattens = c.is_2x() && c.OneIn(4);
-  c.Op("arg_max(X=", c.Numbers(dims),
-       ") -> (Out=out) {axis=", flattens ? 0 : c.SomeAxis(dims.size()),
-       "L, keepdims=", BoolText(c.OneIn(2)), flattens ? ", flatten=true" : "", "}");
-  c.Exact();
+// arg_max or arg_min.
+Generator ArgMost(const std::string& type) {
+  return [type](CaseMaker& c) {
+    const Dims dims = c.SomeDims(1, 4);
+    const bool flattens = c.is_2x() && c.OneIn(4);
+    c.Op(type, "(X=", c.Numbers(dims),
+         ") -> (Out=out) {axis=", flattens ? 0 : c.SomeAxis(dims.size()),
+         "L, keepdims=", BoolText(c.OneIn(2)), flattens ? ", flatten=true" : "", "}");
+    c.Exact();
+  };
 }
 
 void IsEmpty(CaseMaker& c) {
@@ -148,7 +151,8 @@ Generators IndexingGenerators() {
           {"top_k", TopK},
           {"top_k_v2", TopKV2},
           {"argsort", Argsort},
-          {"arg_max", ArgMax},
+          {"arg_max", ArgMost("arg_max")},
+          {"arg_min", ArgMost("arg_min")},
           {"is_empty", IsEmpty},
           {"accuracy", Accuracy}};
 }

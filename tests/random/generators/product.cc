@@ -1,5 +1,8 @@
 // Products of floats.
 
+#include <algorithm>
+#include <string>
+
 #include "tests/random/generators.h"
 #include "tests/random/generators/after_product.h"
 #include "tests/random/generators/matrices.h"
@@ -14,6 +17,16 @@ Generator Product(const std::string& type) {
     c.Op(type, "(X=", x, ", Y=", c.Numbers(drawn.y), ") -> (Out=out) {", drawn.attributes, "}");
     c.Sums(drawn.summands);
   };
+}
+
+void Bmm(CaseMaker& c) {
+  const int batch = c.Between(1, 4);
+  const int rows = c.Between(1, 20);
+  const int inner = c.OneIn(5) ? c.Between(100, 400) : c.Between(1, 20);
+  const int columns = c.Between(1, 20);
+  const std::string x = c.Numbers({batch, rows, inner});
+  c.Op("bmm(X=", x, ", Y=", c.Numbers({batch, inner, columns}), ") -> (Out=out)");
+  c.Sums(std::max({rows, inner, columns}));
 }
 
 Generator WithEpilogue(const std::string& type) {
@@ -78,6 +91,7 @@ Generators ProductGenerators() {
   return {{"mul", Product("mul")},
           {"matmul", Product("matmul")},
           {"matmul_v2", Product("matmul_v2")},
+          {"bmm", Bmm},
           {"fc", FullyConnected},
           {"scaled_dot_product_attention", Attention},
           {"mul with an epilogue", WithEpilogue("mul")},

@@ -212,7 +212,7 @@ Generator Repeat(const std::string& type, const char* attribute) {
     if (type == "tile" && c.OneIn(4) && times.size() > 1) times.erase(times.begin());
     c.Op(type, "(X=", SomeElements(c, dims), ") -> (Out=out) {", attribute, "=", ListText(times),
          "}");
-    c.Exact();
+    c.Sums(162);
   };
 }
 
@@ -230,8 +230,18 @@ Generator Expand(const std::string& type, const char* attribute) {
     }
     c.Op(type, "(X=", SomeElements(c, dims), ") -> (Out=out) {", attribute, "=", ListText(shape),
          "}");
-    c.Exact();
+    c.Sums(256);
   };
+}
+
+// X repeated until it has the sizes of another tensor.
+void ExpandAs(CaseMaker& c) {
+  const Dims dims = c.SomeDims(1, 4);
+  Dims target = dims;
+  for (int64_t& extent : target) extent *= c.Between(1, 3);
+  const std::string x = c.Numbers(dims);
+  c.Op("expand_as(X=", x, ", target_tensor=", c.Numbers(target), ") -> (Out=out)");
+  c.Sums(81);
 }
 
 }  // namespace
@@ -248,6 +258,7 @@ Generators ShapeGenerators() {
                            {"unbind", Unstack("unbind", "Out")},
                            {"slice", Slice},
                            {"expand", Repeat("expand", "expand_times")},
+                           {"expand_as", ExpandAs},
                            {"tile", Repeat("tile", "repeat_times")},
                            {"expand_v2", Expand("expand_v2", "shape")},
                            {"expand_as_v2", Expand("expand_as_v2", "target_shape")}};

@@ -75,20 +75,170 @@ TEST(ConditionalBlock, WritesAPersistableVariableInItsPlace) {
   }
 }
 
-TEST(ConditionalBlock, WantsAValueWhereItDoesNotRun) {
-  EXPECT_THAT(OpDifferences(R"(program version=2006002
+// y has a value only where the first block runs, and z where both do.
+constexpr char kUnset[] = R"(program version=2006002
+  block 0 {
+    var x f32[2]
+    var y f32[2]
+    var z f32[2]
+    var c bool[1]
+    var d bool[1]
+    conditional_block(Cond=c, Input=x) -> (Out=y, Scope=[]) {
+      sub_block=block(1), is_scalar_condition=true}
+    conditional_block(Cond=d, Input=y) -> (Out=z, Scope=[]) {
+      sub_block=block(2), is_scalar_condition=true}
+    scale(X=z) -> (Out=twice) {scale=2.0}
+  }
+  block 1 parent=0 {
+    relu(X=x) -> (Out=y)
+  }
+  block 2 parent=0 {
+    scale(X=y) -> (Out=z) {bias=1.0}
+  })";
+
+TEST(ConditionalBlock, GivesAValueToAVariableThatHadNone) {
+  EXPECT_EQ(OpDifferences(kUnset, "x f32[2] 3 -4\nc bool[1] 1\nd bool[1] 1\n"), "");
+}
+
+TEST(ConditionalBlock, LeavesAVariableWithoutAValueWhereItDoesNotRun) {
+  const std::string no_z =
+      "block 0, op 2 (scale): input X reads \"z\", which has no value: block 0, op 1 "
+      "(conditional_block) did not run block 2, which writes it\n";
+  EXPECT_EQ(OpDifferences(kUnset, "x f32[2] 3 -4\nc bool[1] 1\nd bool[1] 0\n", 0, {"twice"}),
+            absl::StrCat("executor: ", no_z, "interpreter: ", no_z));
+  const std::string no_y =
+      "block 0, op 1 (conditional_block): block 2, op 0 (scale): input X reads \"y\", which has no "
+      "value: block 0, op 0 (conditional_block) did not run block 1, which writes it\n";
+  EXPECT_EQ(OpDifferences(kUnset, "x f32[2] 3 -4\nc bool[1] 0\nd bool[1] 1\n", 0, {"twice"}),
+            absl::StrCat("executor: ", no_y, "interpreter: ", no_y));
+}
+
+// Each block leaves a value for one of the two; y is what the condition says.
+constexpr char kChoice[] = R"(program version=2006002
+  block 0 {
+    var x f32[2]
+    var a f32[2]
+    var b f32[2]
+    var c bool[1]
+    var not_c bool[1]
+    var mask i32[1]
+    conditional_block(Cond=c, Input=x) -> (Out=a, Scope=[]) {
+      sub_block=block(1), is_scalar_condition=true}
+    logical_not(X=c) -> (Out=not_c)
+    conditional_block(Cond=not_c, Input=x) -> (Out=b, Scope=[]) {
+      sub_block=block(2), is_scalar_condition=true}
+    cast(X=c) -> (Out=mask) {in_dtype=0, out_dtype=2}
+    select_input(X=[b, a], Mask=mask) -> (Out=y)
+    scale(X=y) -> (Out=z) {bias=1.0}
+  }
+  block 1 parent=0 {
+    relu(X=x) -> (Out=a)
+  }
+  block 2 parent=0 {
+    scale(X=x) -> (Out=b) {scale=3.0}
+  })";
+
+TEST(SelectInput, TakesWhatTheBlockThatRanWrote) {
+  for (const char* holds : {"0", "1"}) {
+    EXPECT_EQ(
+        OpDifferences(kChoice, absl::StrCat("x f32[2] 3 -4\nc bool[1] ", holds, "\n"), 0, {"z"}),
+        "");
+  }
+}
+
+// In a loop that runs one or the other block in turn.
+TEST(SelectInput, TakesItInEachTurnOfALoop) {
+  for (const char* values : {"goes_on bool[1] 0\n", "goes_on bool[1] 1\n"}) {
+    EXPECT_EQ(OpDifferences(R"(program version=2006002
       block 0 {
-        var x f32[1]
-        var y f32[1]
-        var c bool[1]
-        conditional_block(Cond=c, Input=x) -> (Out=y, Scope=[]) {
-          sub_block=block(1), is_scalar_condition=true}
+        var goes_on bool[1]
+        var x f32[2]
+        var last f32[2]
+        var i i64[1]
+        var end i64[1]
+        var is_odd bool[1]
+        assign(X=x) -> (Out=last)
+        while(X=[x, i, end, is_odd], Condition=goes_on) -> (
+          Out=[last, i, is_odd, goes_on], StepScopes=[]) {sub_block=block(1)}
+        relu(X=last) -> (Out=y)
       }
       block 1 parent=0 {
-        relu(X=x) -> (Out=y)
+        var a f32[2]
+        var b f32[2]
+        var y1 f32[2]
+        var mask i32[1]
+        conditional_block(Cond=is_odd, Input=x) -> (Out=a, Scope=[]) {
+          sub_block=block(2), is_scalar_condition=true}
+        cast(X=is_odd) -> (Out=mask) {in_dtype=0, out_dtype=2}
+        logical_not(X=is_odd) -> (Out=is_odd)
+        conditional_block(Cond=is_odd, Input=x) -> (Out=b, Scope=[]) {
+          sub_block=block(3), is_scalar_condition=true}
+        select_input(X=[b, a], Mask=mask) -> (Out=y1)
+        elementwise_add(X=last, Y=y1) -> (Out=last)
+        increment(X=i) -> (Out=i)
+        less_than(X=i, Y=end) -> (Out=goes_on)
+      }
+      block 2 parent=1 {
+        scale(X=x) -> (Out=a) {scale=2.0}
+      }
+      block 3 parent=1 {
+        scale(X=x) -> (Out=b) {scale=-5.0}
       })",
-                            "x f32[1] 1\nc bool[1] 1\n"),
-              testing::HasSubstr("block 0, op 0 (conditional_block): \"y\" has no value"));
+                            absl::StrCat("x f32[2] 3 -4\ni i64[1] 0\nend i64[1] 3\n"
+                                         "is_odd bool[1] 1\n",
+                                         values),
+                            0, {"y", "last", "i"}),
+              "");
+  }
+}
+
+TEST(SelectInput, WantsTheNumberOfATensor) {
+  for (const char* mask : {"-1", "2"}) {
+    const std::string error = absl::StrCat("block 0, op 0 (select_input): Mask is ", mask,
+                                           "; want the place of one of 2 tensors\n");
+    EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        var a f32[2]
+        var b f32[2]
+        var mask i32[1]
+        select_input(X=[a, b], Mask=mask) -> (Out=y)
+      })",
+                            absl::StrCat("a f32[2] 3 -4\nb f32[2] 5 6\nmask i32[1] ", mask, "\n")),
+              absl::StrCat("executor: ", error, "interpreter: ", error));
+  }
+}
+
+TEST(SelectOutput, WritesTheTensorThatMaskNames) {
+  constexpr char kText[] = R"(program version=2006002
+    block 0 {
+      var x f32[2]
+      var mask i32[1]
+      select_output(X=x, Mask=mask) -> (Out=[a, b])
+      relu(X=b) -> (Out=y)
+    })";
+  EXPECT_EQ(OpDifferences(kText, "x f32[2] 3 -4\nmask i32[1] 1\n", 0, {"y", "b"}), "");
+  EXPECT_THAT(OpDifferences(kText, "x f32[2] 3 -4\nmask i32[1] 0\n", 0, {"y"}),
+              testing::HasSubstr("input X reads \"b\", which has no value: block 0, op 0 "
+                                 "(select_output) did not write it"));
+}
+
+// A loop that does not turn leaves a variable that only it writes without a value.
+TEST(While, GivesAValueToAVariableThatHadNone) {
+  constexpr char kText[] = R"(program version=2006002
+    block 0 {
+      var x f32[2]
+      var y f32[2]
+      var goes_on bool[1]
+      while(X=x, Condition=goes_on) -> (Out=[y, goes_on], StepScopes=[]) {sub_block=block(1)}
+      relu(X=y) -> (Out=z)
+    }
+    block 1 parent=0 {
+      scale(X=x) -> (Out=y) {scale=2.0}
+      logical_not(X=goes_on) -> (Out=goes_on)
+    })";
+  EXPECT_EQ(OpDifferences(kText, "x f32[2] 3 -4\ngoes_on bool[1] 1\n", 0, {"z"}), "");
+  EXPECT_THAT(OpDifferences(kText, "x f32[2] 3 -4\ngoes_on bool[1] 0\n", 0, {"z"}),
+              testing::HasSubstr("\"y\", which has no value: block 0, op 0 (while) did not run"));
 }
 
 // What is dropped after a block depends on no condition, and each time in a loop on which it is.

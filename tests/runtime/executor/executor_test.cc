@@ -227,8 +227,8 @@ struct Refusal {
 
 TEST(Executor, SaysWhatItDoesNotRun) {
   const Refusal refusals[] = {
-      {"lod_reset(X=x, Y=y) -> (Out=z)",
-       "the executor does not run op types lod_reset (block 0, op 0)"},
+      {"merge_selected_rows(X=x, Y=y) -> (Out=z)",
+       "the executor does not run op types merge_selected_rows (block 0, op 0)"},
       {R"(
         block 0 {
           var y f32[1]

@@ -111,6 +111,12 @@ const Case kCases[] = {
   elementwise_add_grad(X=narrow, Y=ten, Out@GRAD=narrow) -> (X@GRAD=dc, Y@GRAD=d_ten)
   elementwise_mul_grad(X=x, Y=one, Out@GRAD=y) -> (X@GRAD=dd, Y@GRAD=d_one)
   less_than(X=rows, Y=others) -> (Out=less))"},
+    {"Resizing", R"(
+  nearest_interp(X=x) -> (Out=a) {out_h=41, out_w=57}
+  bilinear_interp(X=x) -> (Out=b) {out_h=41, out_w=57}
+  bilinear_interp_grad(X=x, Out@GRAD=b) -> (X@GRAD=db) {out_h=41, out_w=57}
+  pad2d(X=x) -> (Out=c) {paddings=[1, 2, 2, 1], mode="reflect"}
+  pad2d_grad(X=x, Out@GRAD=c) -> (X@GRAD=dc) {paddings=[1, 2, 2, 1], mode="reflect"})"},
     {"Activations", R"(
   gelu(X=x) -> (Out=a)
   relu(X=x) -> (Out=b)
@@ -170,6 +176,11 @@ const Case kCases[] = {
   slice(Input=x) -> (Out=d) {axes=[2], starts=[3], ends=[30]}
   lookup_table(W=rows, Ids=ids) -> (Out=e)
   lookup_table_grad(W=rows, Ids=ids, Out@GRAD=e) -> (W@GRAD=d_rows))"},
+    {"Samples", R"(
+  grid_sampler(X=x, Grid=grid) -> (Output=a)
+  grid_sampler_grad(X=x, Grid=grid, Output@GRAD=a) -> (X@GRAD=da, Grid@GRAD=d_grid)
+  roi_align(X=x, ROIs=regions, RoisNum=counts) -> (Out=b) {pooled_height=7, pooled_width=7,
+    spatial_scale=16.0})"},
     {"Quantizers", R"(
   fake_quantize_abs_max(X=x) -> (Out=a, OutScale=a_scale)
   fake_dequantize_max_abs(X=a, Scale=a_scale) -> (Out=values) {max_range=127.0}
@@ -199,17 +210,27 @@ using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 // What the ops read, drawn once for all of them.
 const NamedTensors& Inputs() {
   static const NamedTensors* const inputs = [] {
-    const std::pair<const char*, std::vector<int64_t>> drawn[] = {
-        {"x", {23, 20, 33, 31}}, {"y", {23, 20, 33, 31}}, {"rows", {1901, 251}},
-        {"others", {1901, 251}}, {"narrow", {50001, 10}}, {"channels", {20}},
-        {"columns", {251}},      {"ten", {10}},           {"one", {1}},
-        {"one_more", {1}}};
+    const std::pair<const char*, std::vector<int64_t>> drawn[] = {{"x", {23, 20, 33, 31}},
+                                                                  {"y", {23, 20, 33, 31}},
+                                                                  {"rows", {1901, 251}},
+                                                                  {"others", {1901, 251}},
+                                                                  {"narrow", {50001, 10}},
+                                                                  {"channels", {20}},
+                                                                  {"columns", {251}},
+                                                                  {"ten", {10}},
+                                                                  {"one", {1}},
+                                                                  {"one_more", {1}},
+                                                                  {"grid", {23, 40, 31, 2}},
+                                                                  {"regions", {300, 4}}};
     auto* const all = new NamedTensors;
     uint32_t number = 0;
     for (const auto& [name, dims] : drawn) all->emplace_back(name, Drawn(dims, ++number));
     Tensor ids = *Tensor::Allocate(VarType::INT64, {9001, 1});
     for (int64_t i = 0; i < ids.size(); ++i) ids.mutable_data<int64_t>()[i] = i * 7 % 1901;
     all->emplace_back("ids", std::move(ids));
+    Tensor counts = *Tensor::Allocate(VarType::INT32, {23});
+    for (int64_t i = 0; i < 23; ++i) counts.mutable_data<int32_t>()[i] = i < 22 ? 13 : 14;
+    all->emplace_back("counts", std::move(counts));
     return all;
   }();
   return *inputs;

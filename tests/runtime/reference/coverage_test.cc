@@ -38,10 +38,7 @@ std::set<std::string> WithoutKernel(absl::string_view folder) {
 TEST(Kernels, OfGeneratedProgramsAreThereButForThoseOfTheTranslator) {
   SKIP_WITHOUT_REFERENCE_DATA();
   EXPECT_THAT(WithoutKernel("models/generated/"),
-              ElementsAre("array_to_lod_tensor", "get_tensor_from_selected_rows", "lod_rank_table",
-                          "lod_tensor_to_array", "lstm", "lstm_grad", "max_sequence_len",
-                          "merge_selected_rows", "read_from_array", "shrink_rnn_memory",
-                          "shrink_rnn_memory_grad", "while_grad", "write_to_array"));
+              ElementsAre("get_tensor_from_selected_rows", "merge_selected_rows", "while_grad"));
 }
 
 TEST(Kernels, OfNetworksWithParametersAreAllThere) {

@@ -1,5 +1,10 @@
 #include "tests/runtime/reference/gradient_cases.h"
 
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
 namespace fixpoint::reference {
 namespace {
 
@@ -42,6 +47,77 @@ GradientCase SequencePool(const std::string& type) {
           kSequences};
 }
 
+// Regions of one image.
+constexpr char kRegions[] = "rois f32[3,4] lod={0,3} 0 0 9 9 1 2 4 3 5 0 6 7";
+
+GradientCase GridSampler(const std::string& padding, bool aligns_corners) {
+  return {"grid_sampler_" + padding + (aligns_corners ? "" : "_of_edges"),
+          R"(
+            var x f32[1,2,3,4] persistable
+            var grid f32[1,2,3,2] persistable
+            grid_sampler(X=x, Grid=grid) -> (Output=out) {padding_mode=")" +
+              padding + "\", align_corners=" + (aligns_corners ? "true}" : "false}"),
+          "",
+          {-1.5, 1.5},
+          {2006002}};
+}
+
+// Projections of a sequence of two rows, one of none and one of one.
+std::string Gated(int gates) {
+  std::string text = "x f64[3," + std::to_string(2 * gates) + "] lod={0,2,2,3}";
+  for (int i = 0; i < 6 * gates; ++i) text += " " + std::to_string((i * 37 % 19 - 9) / 8.0);
+  return text;
+}
+
+GradientCase Lstm(const std::string& name, int biases, const std::string& attrs) {
+  return {"lstm" + name,
+          "var x f32[3,8] lod=1 persistable\nvar w f32[2,8] persistable\nvar b f32[1," +
+              std::to_string(biases) +
+              "] persistable\nvar h0 f32[3,2] persistable\nvar c0 f32[3,2] persistable\n"
+              "var out f32[3,2]\n"
+              "lstm(Input=x, H0=h0, C0=c0, Weight=w, Bias=b) -> (Hidden=out, Cell=c, BatchGate=g, "
+              "BatchCellPreAct=p) {" +
+              attrs + "}",
+          Gated(4)};
+}
+
+GradientCase Gru(const std::string& name, const std::string& attrs) {
+  return {"gru" + name,
+          "var x f32[3,6] lod=1 persistable\nvar w f32[2,6] persistable\n"
+          "var b f32[1,6] persistable\nvar h0 f32[3,2] persistable\nvar out f32[3,2]\n"
+          "gru(Input=x, H0=h0, Weight=w, Bias=b) -> (Hidden=out, BatchGate=g, "
+          "BatchResetHiddenPrev=r, BatchHidden=k) {" +
+              attrs + "}",
+          Gated(3)};
+}
+
+// Two layers of width 2 over 3 steps of a batch of 2, in both directions.
+GradientCase Rnn(const std::string& mode, int gates, const std::string& lengths) {
+  const std::string rows = std::to_string(2 * gates);
+  std::string program = "var x f32[3,2,3] persistable\nvar h0 f32[4,2,2] persistable\n";
+  const std::string states = mode == "LSTM" ? "[h0, c0]" : "[h0]";
+  if (mode == "LSTM") program += "var c0 f32[4,2,2] persistable\n";
+  if (!lengths.empty()) program += "var n i32[2]\n";
+  std::string weights;
+  for (int i = 0; i < 16; ++i) {
+    const std::string name = "w" + std::to_string(i);
+    const std::string columns = i >= 8 ? "" : i % 2 == 1 ? ",2" : i < 4 ? ",3" : ",4";
+    program += "var " + name + " f32[" + rows + columns + "] persistable\n";
+    weights += (i == 0 ? "" : ", ") + name;
+  }
+  program += "rnn(Input=x, PreState=" + states + ", WeightList=[" + weights + "]" +
+             (lengths.empty() ? "" : ", SequenceLength=n") +
+             ") -> (Out=y, State=" + (mode == "LSTM" ? "[h, c]" : "[h]") +
+             ", Reserve=r, DropoutState=d) {mode=\"" + mode +
+             "\", num_layers=2, hidden_size=2, input_size=3, is_bidirec=true}\n"
+             "reshape2(X=y) -> (Out=a, XShape=as) {shape=[12, 2]}\n"
+             "reshape2(X=h) -> (Out=b, XShape=bs) {shape=[8, 2]}\n" +
+             (mode == "LSTM" ? "reshape2(X=c) -> (Out=e, XShape=es) {shape=[8, 2]}\n" : "") +
+             "concat(X=[a, b" + (mode == "LSTM" ? ", e" : "") + "]) -> (Out=out) {axis=0}";
+  return {"rnn_of_" + mode + (lengths.empty() ? "" : "_with_lengths"), program,
+          lengths.empty() ? "" : "n i32[2] " + lengths};
+}
+
 // 3 channels on the axes where they may be.
 std::string BatchNorm(const std::string& attrs) {
   return R"(
@@ -71,9 +147,7 @@ std::string FoldedBatchNorm(const std::string& attrs) {
          attrs + "}";
 }
 
-}  // namespace
-
-std::vector<GradientCase> GradientCases() {
+std::vector<GradientCase> CasesOfMostOps() {
   return {
       Unary("relu"),
       Unary("relu6", "threshold=1.0"),
@@ -227,6 +301,109 @@ std::vector<GradientCase> GradientCases() {
          var w f32[6,2] persistable
          sequence_conv(X=x, Filter=w) -> (Out=out) {contextLength=3, contextStart=-1})",
        kSequences},
+      Lstm("", 14, ""),
+      Lstm("_reversed", 14, "is_reverse=true"),
+      Lstm("_without_peepholes", 8, "use_peepholes=false, candidate_activation=\"sigmoid\""),
+      Gru("", ""),
+      Gru("_reversed", "is_reverse=true"),
+      Gru("_in_origin_mode", "origin_mode=true, activation=\"identity\""),
+      {"gru_unit", R"(
+         var x f32[3,6] persistable
+         var h0 f32[3,2] persistable
+         var w f32[2,6] persistable
+         var b f32[1,6] persistable
+         gru_unit(Input=x, HiddenPrev=h0, Weight=w, Bias=b) -> (Gate=g, ResetHiddenPrev=r,
+           Hidden=out))"},
+      {"lstm_unit", R"(
+         var x f32[3,8] persistable
+         var c0 f32[3,2] persistable
+         lstm_unit(X=x, C_prev=c0) -> (C=c, H=h) {forget_bias=0.5}
+         elementwise_mul(X=c, Y=h) -> (Out=out))"},
+      Rnn("LSTM", 4, ""),
+      Rnn("LSTM", 4, "3 1"),
+      Rnn("GRU", 3, ""),
+      Rnn("GRU", 3, "2 3"),
+      Rnn("RNN_TANH", 1, "1 3"),
+      {"sequence_reverse", R"(
+         var x f32[3,2] lod=1 persistable
+         var out f32[3,2]
+         sequence_reverse(X=x) -> (Y=out))",
+       kSequences},
+      {"sequence_concat", R"(
+         var x f32[3,2] lod=1 persistable
+         var out f32[6,2]
+         sequence_concat(X=[x, x]) -> (Out=out))",
+       kSequences},
+      {"sequence_expand", R"(
+         var x f32[3,2] lod=1 persistable
+         var y f32[3,1] lod=1
+         var out f32[5,2]
+         sequence_expand(X=x, Y=y) -> (Out=out))",
+       absl::StrCat(kSequences, "\ny f32[3,1] lod={0,2,3} 0 0 0")},
+      {"sequence_expand_as", R"(
+         var x f32[2,2] persistable
+         var y f32[3,1] lod=1
+         var out f32[3,2]
+         sequence_expand_as(X=x, Y=y) -> (Out=out))",
+       "y f32[3,1] lod={0,2,3} 0 0 0"},
+      {"sequence_pad", R"(
+         var x f32[3,2] lod=1 persistable
+         var p f32[1]
+         var out f32[2,3,2]
+         sequence_pad(X=x, PadValue=p) -> (Out=out, Length=n) {padded_length=3})",
+       absl::StrCat(kSequences, "\np f32[1] 0.5")},
+      {"sequence_reshape", R"(
+         var x f32[3,2] lod=1 persistable
+         var out f32[6,1]
+         sequence_reshape(X=x) -> (Out=out) {new_dim=1})",
+       kSequences},
+      {"sequence_slice", R"(
+         var x f32[3,2] lod=1 persistable
+         var offset i64[2,1] stop_gradient
+         var length i64[2,1] stop_gradient
+         var out f32[2,2]
+         fill_constant() -> (Out=offset) {shape=[2, 1], dtype=3, value=0.0}
+         fill_constant() -> (Out=length) {shape=[2, 1], dtype=3, value=1.0}
+         sequence_slice(X=x, Offset=offset, Length=length) -> (Out=out))",
+       kSequences},
+      {"lod_reset", R"(
+         var x f32[3,2] lod=1 persistable
+         lod_reset(X=x) -> (Out=out) {target_lod=[0, 1, 3]})",
+       kSequences},
+      {"row_conv", R"(
+         var x f32[3,2] lod=1 persistable
+         var w f32[2,2] persistable
+         row_conv(X=x, Filter=w) -> (Out=out))",
+       kSequences},
+      {"im2sequence", R"(
+         var x f32[1,2,3,4] persistable
+         var out f32[6,8]
+         im2sequence(X=x) -> (Out=out) {kernels=[2, 2], strides=[2, 2], paddings=[1, 0, 0, 2]})"},
+      {"linear_chain_crf", R"(
+         var x f32[3,2] lod=1 persistable
+         var w f32[4,2] persistable
+         var label i64[3,1]
+         var out f32[2,1]
+         linear_chain_crf(Emission=x, Transition=w, Label=label) -> (LogLikelihood=out, Alpha=a,
+           EmissionExps=e, TransitionExps=t))",
+       absl::StrCat(kSequences, "\nlabel i64[3,1] 1 0 1")},
+      {"linear_chain_crf_of_padded_sequences", R"(
+         var x f32[2,3,2] persistable
+         var w f32[4,2] persistable
+         var label i64[2,3]
+         var n i64[2,1]
+         var out f32[2,1]
+         linear_chain_crf(Emission=x, Transition=w, Label=label, Length=n) -> (LogLikelihood=out,
+           Alpha=a, EmissionExps=e, TransitionExps=t))",
+       "label i64[2,3] 1 0 1 0 1 0\nn i64[2,1] 3 2"},
+      {"cos_sim",
+       R"(
+         var x f32[3,2] persistable
+         var y f32[1,2] persistable
+         cos_sim(X=x, Y=y) -> (Out=out, XNorm=xn, YNorm=yn))",
+       "",
+       {0.5, 2},
+       {1008005}},
       {"dropout", R"(
          var x f32[2,3] persistable
          dropout(X=x) -> (Out=out, Mask=m) {dropout_prob=0.4, fix_seed=true, seed=3})"},
@@ -277,7 +454,63 @@ std::vector<GradientCase> GradientCases() {
          softmax_with_cross_entropy(Logits=x, Label=label) -> (Loss=out, Softmax=s) {
            soft_label=true})",
        "label f32[2,3] 0.5 0.25 0.25 0 1 0"},
+      {"smooth_l1_loss", R"(
+         var x f32[3,4] persistable
+         var y f32[3,4] persistable
+         var a f32[3,4] stop_gradient
+         smooth_l1_loss(X=x, Y=y, InsideWeight=a, OutsideWeight=a) -> (Diff=d, Out=out) {
+           sigma=1.5})"},
+      {"roi_align",
+       R"(
+         var x f32[1,2,5,6] persistable
+         var rois f32[3,4] lod=1 stop_gradient
+         roi_align(X=x, ROIs=rois) -> (Out=out) {pooled_height=2, pooled_width=3,
+           spatial_scale=0.5})",
+       kRegions},
+      {"roi_align_of_so_many_samples",
+       R"(
+         var x f32[1,2,5,6] persistable
+         var rois f32[3,4] lod=1 stop_gradient
+         roi_align(X=x, ROIs=rois) -> (Out=out) {pooled_height=2, pooled_width=3,
+           sampling_ratio=2, aligned=true})",
+       kRegions,
+       {},
+       {2006002}},
+      {"roi_pool",
+       R"(
+         var x f32[1,2,5,6] persistable
+         var rois f32[3,4] lod=1 stop_gradient
+         roi_pool(X=x, ROIs=rois) -> (Out=out, Argmax=places) {pooled_height=2, pooled_width=2,
+           spatial_scale=0.5})",
+       kRegions},
+      GridSampler("zeros", true),
+      GridSampler("zeros", false),
+      GridSampler("border", true),
+      GridSampler("border", false),
+      GridSampler("reflection", true),
+      GridSampler("reflection", false),
+      {"deformable_conv", R"(
+         var x f32[2,4,3,4] persistable
+         var w f32[2,2,2,2] persistable
+         var o f32[2,16,2,3] persistable
+         var m f32[2,8,2,3] persistable
+         deformable_conv(Input=x, Filter=w, Offset=o, Mask=m) -> (Output=out) {groups=2,
+           deformable_groups=2})"},
+      {"deformable_conv_v1", R"(
+         var x f32[1,2,4,4] persistable
+         var w f32[3,2,2,2] persistable
+         var o f32[1,8,3,3] persistable
+         deformable_conv_v1(Input=x, Filter=w, Offset=o) -> (Output=out) {strides=[2, 2],
+           paddings=[1, 1]})"},
   };
+}
+
+}  // namespace
+
+std::vector<GradientCase> GradientCases() {
+  std::vector<GradientCase> cases = CasesOfMostOps();
+  for (GradientCase& of_places : PlaceGradientCases()) cases.push_back(std::move(of_places));
+  return cases;
 }
 
 }  // namespace fixpoint::reference

@@ -24,6 +24,8 @@ struct GradientCase {
 inline void PrintTo(const GradientCase& test_case, std::ostream* out) { *out << test_case.name; }
 
 std::vector<GradientCase> GradientCases();
+// A part of them: of ops that place elements (place_gradient_cases.cc).
+std::vector<GradientCase> PlaceGradientCases();
 
 }  // namespace fixpoint::reference
 

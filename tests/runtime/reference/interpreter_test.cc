@@ -118,13 +118,13 @@ TEST(Interpreter, RoundsNothingWhereAllIsDouble) {
 TEST(Interpreter, NamesEveryOpTypeWithoutKernel) {
   EXPECT_EQ(ScopeAfter(R"(
     relu(X=x) -> (Out=y)
-    prior_box(Input=y, Image=x) -> (Boxes=b, Variances=v)
+    merge_selected_rows(X=y) -> (Out=b)
     mystery(X=y) -> (Out=z)
     mystery(X=z) -> (Out=z)
   )",
                        ""),
-            "UNIMPLEMENTED: no reference kernel for op types prior_box (block 0, op 1), mystery "
-            "(block 0, op 2)");
+            "UNIMPLEMENTED: no reference kernel for op types merge_selected_rows (block 0, op 1), "
+            "mystery (block 0, op 2)");
 }
 
 TEST(Interpreter, RefusesOpsThatAreNotAsTheirTypeRequires) {

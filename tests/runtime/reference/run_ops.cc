@@ -19,7 +19,11 @@ std::vector<std::string> WrittenNames(const Program& program) {
   std::set<std::string> names;
   for (const Op& op : program.block(0).ops()) {
     for (const Argument* output : op.outputs()) {
-      if (output->variable() != nullptr) names.emplace(output->name());
+      const Variable* variable = output->variable();
+      if (variable == nullptr) continue;
+      const bool is_array = variable->desc() != nullptr &&
+                            variable->desc()->type().type() == VarType::LOD_TENSOR_ARRAY;
+      if (!is_array) names.emplace(output->name());
     }
   }
   return {names.begin(), names.end()};

@@ -10,7 +10,7 @@
 namespace fixpoint::reference {
 
 // Runs a program (proto/text/program_text.h) on what `inputs` holds
-// (tests/testing/parameter_text.h). Gives every variable that its ops write, a line each, by name;
+// (tests/testing/parameter_text.h). Gives every tensor that its ops write, a line each, by name;
 // or the error. REQUIRES: both texts are right.
 std::string RunOps(absl::string_view program, absl::string_view inputs);
 

@@ -1,0 +1,143 @@
+#include "runtime/boxes/suppression.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace fixpoint::boxes {
+namespace {
+
+int64_t Product(int64_t a, int64_t b) {
+  int64_t product;
+  return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<int64_t>::max() : product;
+}
+
+int64_t AtMost(int64_t count, int64_t limit) { return limit < 0 ? count : std::min(count, limit); }
+
+// The first `most` of those indices by descending key. REQUIRES: no key is NaN.
+template <typename Key>
+void SortDescending(std::vector<int64_t>* indices, int64_t most, Key key) {
+  std::stable_sort(indices->begin(), indices->end(),
+                   [&](int64_t a, int64_t b) { return key(a) > key(b); });
+  if (most >= 0 && most < static_cast<int64_t>(indices->size())) indices->resize(most);
+}
+
+template <typename T>
+T DecayOf(T overlap, T largest, const MatrixSuppression& suppression) {
+  if (!suppression.is_gaussian) return (1 - overlap) / (1 - largest);
+  return std::exp((largest * largest - overlap * overlap) * static_cast<T>(suppression.sigma));
+}
+
+// The candidates of a class with their lowered scores.
+template <typename T>
+void AddDecayed(const ScoredBoxes<T>& boxes, int64_t label, const MatrixSuppression& suppression,
+                std::vector<Decayed<T>>* all) {
+  const SuppressionLimits& limits = suppression.limits;
+  const std::vector<int64_t> candidates =
+      Candidates(boxes, static_cast<T>(limits.score_threshold), limits.of_class);
+  std::vector<T> largest(candidates.size(), T(0));  // overlap with a better one
+  std::vector<T> overlaps(candidates.size());
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    T decay = 1;
+    for (size_t j = 0; j < i; ++j) {
+      overlaps[j] = Overlap(boxes.Box(candidates[i]), boxes.Box(candidates[j]), limits.corners);
+      largest[i] = std::max(largest[i], overlaps[j]);
+      decay = std::min(decay, DecayOf(overlaps[j], largest[j], suppression));
+    }
+    const T score = decay * boxes.Score(candidates[i]);
+    if (score > static_cast<T>(suppression.post_threshold)) {
+      all->push_back({{label, candidates[i]}, score});
+    }
+  }
+}
+
+}  // namespace
+
+int64_t SuppressionLimits::MostOf(int64_t images, int64_t classes, int64_t boxes) const {
+  const bool leaves_one_out = background >= 0 && background < classes;
+  const int64_t of_one =
+      AtMost(Product(leaves_one_out ? classes - 1 : classes, AtMost(boxes, of_class)), of_image);
+  return Product(images, of_one);
+}
+
+template <typename T>
+std::vector<int64_t> Candidates(const ScoredBoxes<T>& boxes, T threshold, int64_t most) {
+  std::vector<int64_t> candidates;
+  for (int64_t i = 0; i < boxes.count; ++i) {
+    if (boxes.Score(i) > threshold) candidates.push_back(i);
+  }
+  SortDescending(&candidates, most, [&](int64_t i) { return boxes.Score(i); });
+  return candidates;
+}
+
+template <typename T>
+std::vector<int64_t> KeepApart(const ScoredBoxes<T>& boxes, absl::Span<const int64_t> candidates,
+                               T threshold, T eta, Corners corners) {
+  std::vector<int64_t> kept;
+  for (const int64_t i : candidates) {
+    const bool is_apart = std::all_of(kept.begin(), kept.end(), [&](int64_t better) {
+      return Overlap(boxes.Box(better), boxes.Box(i), corners) <= threshold;
+    });
+    if (!is_apart) continue;
+    kept.push_back(i);
+    if (eta < 1 && threshold > T(0.5)) threshold *= eta;
+  }
+  return kept;
+}
+
+template <typename T>
+std::vector<Kept> Suppress(absl::Span<const ScoredBoxes<T>> classes,
+                           const GreedySuppression& suppression, KeptOrder order) {
+  const SuppressionLimits& limits = suppression.limits;
+  std::vector<Kept> kept;
+  for (int64_t label = 0; label < static_cast<int64_t>(classes.size()); ++label) {
+    if (label == limits.background) continue;
+    const ScoredBoxes<T>& boxes = classes[label];
+    const std::vector<int64_t> candidates =
+        Candidates(boxes, static_cast<T>(limits.score_threshold), limits.of_class);
+    std::vector<int64_t> indices =
+        KeepApart(boxes, candidates, static_cast<T>(suppression.overlap_threshold),
+                  static_cast<T>(suppression.eta), limits.corners);
+    if (order == KeptOrder::kByIndex) std::sort(indices.begin(), indices.end());
+    for (const int64_t index : indices) kept.push_back({label, index});
+  }
+  if (limits.of_image < 0 || limits.of_image >= static_cast<int64_t>(kept.size())) return kept;
+  std::stable_sort(kept.begin(), kept.end(), [&](const Kept& a, const Kept& b) {
+    return classes[a.label].Score(a.index) > classes[b.label].Score(b.index);
+  });
+  kept.resize(limits.of_image);
+  std::stable_sort(kept.begin(), kept.end(), [order](const Kept& a, const Kept& b) {
+    if (a.label != b.label) return a.label < b.label;
+    return order == KeptOrder::kByIndex && a.index < b.index;
+  });
+  return kept;
+}
+
+template <typename T>
+std::vector<Decayed<T>> SuppressByMatrix(absl::Span<const ScoredBoxes<T>> classes,
+                                         const MatrixSuppression& suppression) {
+  std::vector<Decayed<T>> all;
+  for (int64_t label = 0; label < static_cast<int64_t>(classes.size()); ++label) {
+    if (label == suppression.limits.background) continue;
+    AddDecayed(classes[label], label, suppression, &all);
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Decayed<T>& a, const Decayed<T>& b) { return a.score > b.score; });
+  const int64_t most = suppression.limits.of_image;
+  if (most >= 0 && most < static_cast<int64_t>(all.size())) all.resize(most);
+  return all;
+}
+
+#define FIXPOINT_INSTANTIATE(T)                                                                   \
+  template std::vector<int64_t> Candidates(const ScoredBoxes<T>&, T, int64_t);                    \
+  template std::vector<int64_t> KeepApart(const ScoredBoxes<T>&, absl::Span<const int64_t>, T, T, \
+                                          Corners);                                               \
+  template std::vector<Kept> Suppress(absl::Span<const ScoredBoxes<T>>, const GreedySuppression&, \
+                                      KeptOrder);                                                 \
+  template std::vector<Decayed<T>> SuppressByMatrix(absl::Span<const ScoredBoxes<T>>,             \
+                                                    const MatrixSuppression&);
+FIXPOINT_INSTANTIATE(float)
+FIXPOINT_INSTANTIATE(double)
+#undef FIXPOINT_INSTANTIATE
+
+}  // namespace fixpoint::boxes

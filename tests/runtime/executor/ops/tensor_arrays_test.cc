@@ -1,0 +1,159 @@
+// Arrays of tensors and sequences step by step, on the executor and on the reference interpreter.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "proto/program/program.h"
+#include "runtime/executor/executor.h"
+#include "runtime/scope.h"
+#include "tests/runtime/executor/both_backends.h"
+#include "tests/testing/parameter_text.h"
+#include "tests/testing/parsed_program.h"
+
+namespace fixpoint::executor {
+namespace {
+
+// Sequences of 2, 0, 3 and 2 rows.
+constexpr char kSequences[] =
+    "x f32[7,2] lod={0,2,2,5,7} 1 -2 3 -4 5 -6 7 -8 9 -10 11 -12 13 -14\n";
+
+TEST(LodTensorToArray, CutsSequencesIntoStepsAndJoinsThemAgain) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+    block 0 {
+      var x f32[-1,2] lod=1
+      var t lod_rank_table
+      var a tensor_array f32[-1,2] lod=0
+      var i i64[1]
+      lod_rank_table(X=x) -> (Out=t) {level=0}
+      max_sequence_len(RankTable=t) -> (Out=longest)
+      lod_tensor_to_array(X=x, RankTable=t) -> (Out=a)
+      lod_array_length(X=a) -> (Out=length)
+      read_from_array(X=a, I=i) -> (Out=row)
+      scale(X=row) -> (Out=twice) {scale=2.0}
+      array_to_lod_tensor(X=a, RankTable=t) -> (Out=again)
+    })",
+                          absl::StrCat(kSequences, "i i64[1] 1\n"), 0,
+                          {"longest", "length", "twice", "again"}),
+            "");
+}
+
+// A recurrent network over sequences of several lengths, as DynamicRNN of 1.x writes it: the state
+// of a step is that of the sequences that go on.
+constexpr char kRecurrent[] = R"(program version=2006002
+  block 0 {
+    var x f32[-1,2] lod=1
+    var h0 f32[4,3]
+    var w f32[2,3]
+    var u f32[3,3]
+    var b f32[3]
+    var t lod_rank_table
+    var inputs tensor_array f32[-1,2] lod=0
+    var states tensor_array f32[-1,3] lod=0
+    var outputs tensor_array f32[-1,3] lod=0
+    fill_constant() -> (Out=i) {shape=[1L], dtype=3, value=0.0}
+    fill_constant() -> (Out=zero) {shape=[1L], dtype=3, value=0.0}
+    lod_rank_table(X=x) -> (Out=t) {level=0}
+    max_sequence_len(RankTable=t) -> (Out=longest)
+    less_than(X=i, Y=longest) -> (Out=goes_on)
+    lod_tensor_to_array(X=x, RankTable=t) -> (Out=inputs)
+    write_to_array(X=h0, I=zero) -> (Out=states)
+    while(X=[w, u, b, t, i, longest, inputs, states], Condition=goes_on) -> (
+      Out=[i, states, outputs, goes_on], StepScopes=[]) {sub_block=block(1)}
+    array_to_lod_tensor(X=outputs, RankTable=t) -> (Out=y)
+    relu(X=y) -> (Out=z)
+  }
+  block 1 parent=0 {
+    var row f32[-1,2]
+    var before f32[-1,3]
+    var state f32[-1,3]
+    var xw f32[-1,3]
+    var hu f32[-1,3]
+    var both f32[-1,3]
+    var sum f32[-1,3]
+    var h f32[-1,3]
+    var p f32[-1,3]
+    read_from_array(X=inputs, I=i) -> (Out=row)
+    read_from_array(X=states, I=i) -> (Out=before)
+    shrink_rnn_memory(X=before, RankTable=t, I=i) -> (Out=state)
+    mul(X=row, Y=w) -> (Out=xw)
+    mul(X=state, Y=u) -> (Out=hu)
+    sum(X=[xw, hu]) -> (Out=both)
+    elementwise_add(X=both, Y=b) -> (Out=sum) {axis=1}
+    tanh(X=sum) -> (Out=h)
+    softmax(X=h) -> (Out=p) {axis=-1}
+    write_to_array(X=p, I=i) -> (Out=outputs)
+    increment(X=i) -> (Out=i)
+    write_to_array(X=h, I=i) -> (Out=states)
+    less_than(X=i, Y=longest) -> (Out=goes_on)
+  })";
+
+TEST(TensorArrays, CarryStatesOfSequencesOfSeveralLengths) {
+  EXPECT_EQ(OpDifferences(kRecurrent,
+                          absl::StrCat(kSequences, Drawn("h0", {4, 3}), Drawn("w", {2, 3}),
+                                       Drawn("u", {3, 3}), Drawn("b", {3})),
+                          1e-6, {"y", "z", "i"}),
+            "");
+}
+
+TEST(WriteToArray, KeepsTheOtherTensors) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+    block 0 {
+      var x f32[2,3]
+      var y f32[1,3]
+      var a tensor_array f32[-1,3] lod=0
+      fill_constant() -> (Out=zero) {shape=[1L], dtype=3, value=0.0}
+      fill_constant() -> (Out=two) {shape=[1L], dtype=3, value=2.0}
+      write_to_array(X=x, I=zero) -> (Out=a)
+      write_to_array(X=y, I=two) -> (Out=a)
+      lod_array_length(X=a) -> (Out=length)
+      read_from_array(X=a, I=zero) -> (Out=first)
+      read_from_array(X=a, I=two) -> (Out=last)
+      assign(X=first) -> (Out=first_again)
+      assign(X=last) -> (Out=last_again)
+    })",
+                          Drawn("x", {2, 3}) + Drawn("y", {1, 3}), 0,
+                          {"length", "first_again", "last_again"}),
+            "");
+}
+
+// What one run wrote is gone in the next.
+TEST(TensorArrays, AreEmptyWhenARunBegins) {
+  const Program program = ParsedProgram(R"(program version=2006002
+    block 0 {
+      var x f32[2]
+      var i i64[1] persistable
+      var a tensor_array f32[2] lod=0
+      write_to_array(X=x, I=i) -> (Out=a)
+      increment(X=i) -> (Out=i) {step=-1.0}
+      lod_array_length(X=a) -> (Out=length)
+    })");
+  Scope scope = *ParseParameters("x f32[2] 3 4\ni i64[1] 2\n", "values");
+  const auto executor = Executor::Create(program, &scope);
+  ASSERT_TRUE(executor.ok()) << executor.status();
+  for (const int64_t length : {3, 2, 1}) {
+    const auto run = (*executor)->Run({}, {"length"}, 0);
+    ASSERT_TRUE(run.ok()) << run.status();
+    EXPECT_EQ((*run)[0].data<int64_t>()[0], length);
+  }
+}
+
+TEST(TensorArrays, AreNoTensors) {
+  const std::string error =
+      "block 0, op 1 (relu): input X reads \"a\", an array of tensors; want a tensor\n";
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+    block 0 {
+      var x f32[2]
+      var i i64[1]
+      var a tensor_array f32[2] lod=0
+      write_to_array(X=x, I=i) -> (Out=a)
+      relu(X=a) -> (Out=y)
+    })",
+                          "x f32[2] 3 4\ni i64[1] 0\n", 0, {"y"}),
+            absl::StrCat("executor: ", error, "interpreter: ", error));
+}
+
+}  // namespace
+}  // namespace fixpoint::executor

@@ -63,7 +63,7 @@ absl::StatusOr<std::vector<PaddedAxis>> PaddedAxes(PadForm form, int rank, bool 
   const int first = form == PadForm::kEachAxis ? 0 : is_channels_last ? 1 : 2;
   std::vector<PaddedAxis> padded(rank);
   for (int i = 0; i < axes; ++i) {
-    // Those of a volume are listed from the last axis on.
+    // A volume lists its paddings from the last axis on.
     const int at = form == PadForm::kVolume ? axes - 1 - i : i;
     padded[first + at] = {paddings[2 * i], paddings[2 * i + 1]};
   }

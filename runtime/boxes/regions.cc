@@ -49,9 +49,9 @@ AxisSamples SamplesOf(float begin, float length, int64_t bins, int64_t ratio, in
     const double from = step > 0 ? std::floor((-2.0 - first) / step) : 0;
     for (double k = std::max(0.0, from); k < samples.count; ++k) {
       const float place = first + static_cast<float>(k + 0.5) * bin / samples.count;
-      const bool is_behind = place > static_cast<float>(size);
-      if (is_behind && step > 0) break;
-      if (!is_behind && place >= -1) samples.of_bins[i].push_back(SampleAt(place, size));
+      const bool is_past = place > static_cast<float>(size);
+      if (is_past && step > 0) break;
+      if (!is_past && place >= -1) samples.of_bins[i].push_back(SampleAt(place, size));
     }
   }
   return samples;

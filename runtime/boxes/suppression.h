@@ -53,7 +53,8 @@ struct GreedySuppression {
 template <typename T>
 std::vector<int64_t> Candidates(const ScoredBoxes<T>& boxes, T threshold, int64_t most);
 
-// Those of `candidates`, best first, that overlap none of the better ones by more than `threshold`.
+// The boxes of `candidates`, best first, that overlap none of the better ones by more than
+// `threshold`.
 template <typename T>
 std::vector<int64_t> KeepApart(const ScoredBoxes<T>& boxes, absl::Span<const int64_t> candidates,
                                T threshold, T eta, Corners corners);

@@ -189,7 +189,7 @@ class OpPlanner {
   void KeepRows(absl::string_view input, absl::string_view output);
   // For an op that computes each row by itself, after its plan function: where a run decides the
   // rows of inputs that the function did not take, it decides as many of the outputs. What is
-  // computed of the zeros after them is not looked at.
+  // computed of the rows after them means nothing.
   void PassRowsOn();
   bool TakesRunShape(const Value& value) const { return taken_.contains(&value); }
 

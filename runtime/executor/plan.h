@@ -59,7 +59,7 @@ struct Buffer {
 };
 
 // What a run decides of a value, of which a plan knows the most that it can be: its type's extents.
-// The elements lie at the front of the value's buffer, and behind them zeros.
+// The elements lie at the front of the value's buffer; what comes after them means nothing.
 struct RunShape {
   Buffer dims;     // INT64, one for each dimension of the type
   Buffer offsets;  // INT64: how many, and then those of the only level; index -1: no sequences

@@ -34,7 +34,7 @@ double Softmax(int64_t classes, const float* logits, float* share) {
   return result;
 }
 
-// The labels with a blank before, between and behind them.
+// The labels with a blank before, between and after them.
 class Extended {
  public:
   explicit Extended(const CtcSequence& sequence) : sequence_(sequence) {}

@@ -73,7 +73,7 @@ class RowProducts {
 
 bool IsGru(const RecurrenceShape& shape) { return shape.cell.type == RecurrentCell::Type::kGru; }
 
-// Up to two matrices, one behind the other.
+// Up to two matrices, one after the other.
 class PackedProducts {
  public:
   // Forth, with W; or back, with W^T.

@@ -23,7 +23,7 @@ struct RecurrenceShape {
   std::vector<int64_t> rows;
   bool is_reversed = false;  // from the last step to the first. REQUIRES: equal numbers of rows
   // W is given as [columns, width], not as [width, columns]. REQUIRES: not for kGru, whose W is
-  // [width, 2 * width], and behind it [width, width].
+  // [width, 2 * width], and after it [width, width].
   bool is_transposed = false;
 
   int64_t batch() const { return rows.front(); }

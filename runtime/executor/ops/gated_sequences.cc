@@ -282,7 +282,7 @@ absl::Status AddWeightGradient(OpPlanner& op, const GatedOp& gated, const Recurr
                     1, back.before, back.dsums, dweight, absl::StrCat(op.type(), " of Weight"));
 }
 
-// The two matrices of a GRU one behind the other: before^T * (du, dr) and (r h)^T * dn.
+// The two matrices of a GRU, one after the other: before^T * (du, dr) and (r h)^T * dn.
 absl::Status AddGruWeightGradient(OpPlanner& op, const GatedOp& gru,
                                   const PlannedRecurrence& forward, const RecurrenceBack& back,
                                   Buffer dweight) {

@@ -169,7 +169,7 @@ absl::StatusOr<PlannedRecurrence> AddDirection(OpPlanner& op, const RnnShape& sh
                        hidden);
 }
 
-// Adds the step that puts the directions' hidden states side by side, with zeros behind the ends of
+// Adds the step that puts the directions' hidden states side by side, with zeros after the ends of
 // shorter sequences.
 void AddJoin(OpPlanner& op, const RnnShape& shape, const std::vector<Buffer>& hidden,
              std::optional<Buffer> lengths, Buffer out) {

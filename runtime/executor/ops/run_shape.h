@@ -13,7 +13,7 @@
 
 namespace fixpoint::executor {
 
-// The extents of a value, behind whose elements come zeros. REQUIRES: its buffer has as many.
+// Writes the extents of a value, and zeros after its elements. REQUIRES: its buffer has as many.
 template <typename T>
 void DecideRows(const StepContext& run, const RunShape& shape, std::initializer_list<int64_t> dims,
                 absl::Span<T> elements) {

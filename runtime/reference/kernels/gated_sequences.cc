@@ -40,7 +40,7 @@ std::optional<Dims> DimsOf(const Array* array) {
   return array != nullptr ? std::optional(array->dims) : std::nullopt;
 }
 
-// The projections with the bias, if there is one, which may hold more numbers behind it.
+// The projections with the bias, if there is one, which may hold more numbers after it.
 Numbers BiasedInput(const Array& input, const Array* bias) {
   Numbers x = input.values;
   const int64_t columns = input.dims[1];
@@ -135,7 +135,7 @@ absl::StatusOr<LstmCell::Functions> FunctionsOf(const OpRun& op) {
 
 constexpr LstmCell::Places kLstmPlaces = {1, 2, 0, 3};
 
-// The numbers of Bias behind those of the gates.
+// The numbers of Bias after those of the gates.
 Numbers PeepholesOf(const OpRun& op, int64_t width) {
   const Numbers& bias = op.Input("Bias").values;
   return op.Bool("use_peepholes") ? Numbers(bias.begin() + 4 * width, bias.end()) : Numbers();
@@ -261,7 +261,7 @@ absl::Status Lstmp(OpRun& op) {
   return absl::OkStatus();
 }
 
-// W_ur [D, 2D] and W_c [D, D] lie one behind the other in the numbers of Weight.
+// W_ur [D, 2D] and W_c [D, D] lie one after the other in the numbers of Weight.
 void ReadGruWeight(const Array& weight, GruCell* cell) {
   const auto middle = weight.values.begin() + static_cast<int64_t>(cell->of_gates.values.size());
   cell->of_gates.values.assign(weight.values.begin(), middle);

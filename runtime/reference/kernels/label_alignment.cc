@@ -215,7 +215,7 @@ double CtcLoss(const Array& logits, const std::vector<int64_t>& rows, int64_t cl
                const Tokens& labels, int64_t blank, std::vector<std::vector<double>>* gradient) {
   const int64_t steps = static_cast<int64_t>(rows.size());
   gradient->assign(steps, std::vector<double>(classes));
-  // Labels with a blank before, between and behind them.
+  // Labels with a blank before, between and after them.
   Tokens extended = {blank};
   int64_t fewest_steps = static_cast<int64_t>(labels.size());
   for (size_t i = 0; i < labels.size(); ++i) {

@@ -173,7 +173,7 @@ struct Tap {
   int64_t out;     // in Output
   int64_t filter;  // in Filter
   int64_t plane;   // where the channel begins in Input
-  int64_t offset;  // of its row in Offset; that of its column is `places` behind
+  int64_t offset;  // of its row in Offset; its column's is `places` after it
   int64_t mask;    // in Mask
 };
 

@@ -26,7 +26,7 @@ TEST(RunShapes, AreWhatIsTrue) {
       "");
 }
 
-// Elements behind the rows that there are count nowhere.
+// Elements after the rows that there are count nowhere.
 TEST(RunShapes, PassThroughOpsThatTakeThem) {
   EXPECT_EQ(OpDifferences(R"(program version=2006002
       block 0 {

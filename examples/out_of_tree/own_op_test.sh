@@ -1,8 +1,8 @@
 #!/bin/sh
-# own_op_test.sh TRANSPILE TRAIN INFER PLUGIN DATA: a perceptron with an op of the plugin in the place
+# own_op_test.sh TRANSPILE TRAIN INFER PLUGIN NETWORK: a perceptron with an op of the plugin in the place
 # of relu is trained on codes, frozen and lowered, where the op is part of a product on integers.
 set -eu
-transpile=$1 train=$2 infer=$3 plugin=$4 data=$5
+transpile=$1 train=$2 infer=$3 plugin=$4 data=$(dirname "$5")
 cd "$TEST_TMPDIR"
 root=$TEST_SRCDIR/$TEST_WORKSPACE
 tool() {

@@ -81,9 +81,9 @@ void TopK::Backward(absl::Span<const int64_t> indices, absl::Span<const float> d
 namespace {
 
 // The place of the first element of each line that none is ahead of.
-template <typename IsAhead>
+template <typename IsAhead, typename T>
 void FirstOfLines(const Lines& lines, absl::Span<const float> x, IsAhead is_ahead,
-                  absl::Span<int64_t> places) {
+                  absl::Span<T> places) {
   CHECK_EQ(static_cast<int64_t>(x.size()), lines.size());
   CHECK_EQ(static_cast<int64_t>(places.size()), lines.count());
   ForEachLine(lines, lines.length, [&](int64_t line, int64_t start) {
@@ -91,19 +91,26 @@ void FirstOfLines(const Lines& lines, absl::Span<const float> x, IsAhead is_ahea
     for (int64_t i = 1; i < lines.length; ++i) {
       if (is_ahead(x[start + i * lines.inner], x[start + first * lines.inner])) first = i;
     }
-    places[line] = first;
+    places[line] = static_cast<T>(first);
   });
 }
 
 }  // namespace
 
-void ArgMax(const Lines& lines, absl::Span<const float> x, absl::Span<int64_t> places) {
+template <typename T>
+void ArgMax(const Lines& lines, absl::Span<const float> x, absl::Span<T> places) {
   FirstOfLines(lines, x, std::greater<float>(), places);
 }
 
-void ArgMin(const Lines& lines, absl::Span<const float> x, absl::Span<int64_t> places) {
+template <typename T>
+void ArgMin(const Lines& lines, absl::Span<const float> x, absl::Span<T> places) {
   FirstOfLines(lines, x, std::less<float>(), places);
 }
+
+template void ArgMax(const Lines& lines, absl::Span<const float> x, absl::Span<int32_t> places);
+template void ArgMax(const Lines& lines, absl::Span<const float> x, absl::Span<int64_t> places);
+template void ArgMin(const Lines& lines, absl::Span<const float> x, absl::Span<int32_t> places);
+template void ArgMin(const Lines& lines, absl::Span<const float> x, absl::Span<int64_t> places);
 
 int64_t CountCorrect(absl::Span<const int64_t> indices, int64_t k,
                      absl::Span<const int64_t> labels) {

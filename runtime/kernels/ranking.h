@@ -38,10 +38,12 @@ class TopK {
 };
 
 // The place of the first of the largest elements of each line; a NaN is largest where it is first,
-// and else never. REQUIRES: the sizes are the lines'.
-void ArgMax(const Lines& lines, absl::Span<const float> x, absl::Span<int64_t> places);
+// and else never. T: int32_t, int64_t. REQUIRES: the sizes are the lines'.
+template <typename T>
+void ArgMax(const Lines& lines, absl::Span<const float> x, absl::Span<T> places);
 // The same for the smallest.
-void ArgMin(const Lines& lines, absl::Span<const float> x, absl::Span<int64_t> places);
+template <typename T>
+void ArgMin(const Lines& lines, absl::Span<const float> x, absl::Span<T> places);
 
 // How many rows of [rows, k] have their label among the k. REQUIRES: k indices for each label.
 int64_t CountCorrect(absl::Span<const int64_t> indices, int64_t k,

@@ -10,7 +10,7 @@ import tempfile
 import time
 
 PARTS = ("pairs", "train", "frozen", "acceptance", "ops", "five_steps", "stored_outputs",
-         "quantize")
+         "whole_models", "quantize")
 
 
 def run_part(part, arguments, folder):

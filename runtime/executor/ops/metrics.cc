@@ -6,6 +6,7 @@
 #include "absl/types/span.h"
 #include "ops/dims.h"
 #include "proto/base/status_macros.h"
+#include "proto/program/type_names.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/lines_of.h"
 #include "runtime/kernels/ranking.h"
@@ -89,9 +90,20 @@ absl::Status PlanTopKGradient(OpPlanner& op, int64_t axis) {
   return absl::OkStatus();
 }
 
-using FindPlaces = void (*)(const Lines& lines, absl::Span<const float> x,
-                            absl::Span<int64_t> places);
+// find_places(lines, x, places), with places of T.
+template <typename T, typename FindPlaces>
+absl::Status AddArgMaxStep(OpPlanner& op, const Lines& lines, const TensorType& places_type,
+                           FindPlaces find_places) {
+  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X"));
+  const Buffer out = op.WriteAs("Out", places_type);
+  op.AddStep({{x}, {out}, [=](const StepContext& run) {
+                find_places(lines, run.Floats(x), run.Of<T>(out));
+                return absl::OkStatus();
+              }});
+  return absl::OkStatus();
+}
 
+template <typename FindPlaces>
 absl::Status PlanArgMax(OpPlanner& op, FindPlaces find_places) {
   const TensorType type = op.InputType("X");
   Dims dims = type.dims;
@@ -99,19 +111,15 @@ absl::Status PlanArgMax(OpPlanner& op, FindPlaces find_places) {
   const int64_t axis = op.attributes().Int("axis");
   ASSIGN_OR_RETURN(const int at, NormalizeAxis(axis, static_cast<int>(dims.size())));
   ASSIGN_OR_RETURN(const Lines lines, LinesOf(dims, axis));
+  VarType::Type dtype = VarType::INT64;
   if (op.attributes().Int("dtype") >= 0) {
-    ASSIGN_OR_RETURN(const VarType::Type dtype, op.attributes().DataType("dtype"));
-    if (dtype != VarType::INT64) return absl::UnimplementedError("dtype is not i64; want i64");
+    ASSIGN_OR_RETURN(dtype, op.attributes().DataType("dtype"));
   }
   dims[at] = 1;
   if (!op.attributes().Bool("keepdims") && dims.size() > 1) dims.erase(dims.begin() + at);
-  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X"));
-  const Buffer out = op.WriteAs("Out", {VarType::INT64, dims});
-  op.AddStep({{x}, {out}, [=](const StepContext& run) {
-                find_places(lines, run.Floats(x), run.Of<int64_t>(out));
-                return absl::OkStatus();
-              }});
-  return absl::OkStatus();
+  if (dtype == VarType::INT32) return AddArgMaxStep<int32_t>(op, lines, {dtype, dims}, find_places);
+  if (dtype == VarType::INT64) return AddArgMaxStep<int64_t>(op, lines, {dtype, dims}, find_places);
+  return absl::UnimplementedError(absl::StrCat("dtype is ", TypeName(dtype), "; want i32 or i64"));
 }
 
 // The share of rows one of whose Indices [N, k] is their Label [N, 1].
@@ -148,8 +156,14 @@ OpPlans MetricPlans() {
           {"top_k_v2_grad",
            [](OpPlanner& op) { return PlanTopKGradient(op, op.attributes().Int("axis")); }},
           {"argsort", PlanSort},
-          {"arg_max", [](OpPlanner& op) { return PlanArgMax(op, kernels::ArgMax); }},
-          {"arg_min", [](OpPlanner& op) { return PlanArgMax(op, kernels::ArgMin); }},
+          {"arg_max",
+           [](OpPlanner& op) {
+             return PlanArgMax(op, [](const auto&... of) { kernels::ArgMax(of...); });
+           }},
+          {"arg_min",
+           [](OpPlanner& op) {
+             return PlanArgMax(op, [](const auto&... of) { kernels::ArgMin(of...); });
+           }},
           {"accuracy", PlanAccuracy}};
 }
 

@@ -4,6 +4,8 @@ from op_case import SUMMED, Case, Integers, Probabilities, Values, floats
 
 TOLERANCE = SUMMED
 
+_INT32 = 2
+
 
 def cases():
     for shape, axis in (((4, 5), -1), ((2, 3, 4), -1), ((2, 3, 4), 1), ((2, 3, 4), 0),
@@ -62,6 +64,7 @@ def cases():
     yield Case("top_k_v2", {"X": floats(4, 5)}, {"k": 2, "largest": False})
     yield Case("top_k_v2", {"X": floats(4, 5, 3)}, {"k": 2, "axis": 1})
     yield Case("arg_max", {"X": floats(4, 5)}, {"axis": -1}, has_gradient=False)
+    yield Case("arg_max", {"X": floats(4, 5)}, {"axis": 1, "dtype": _INT32}, has_gradient=False)
     yield Case("arg_max", {"X": floats(4, 5, 3)}, {"axis": 1, "keepdims": True},
                has_gradient=False)
     for attributes in ({}, {"descending": True}, {"axis": 0}):

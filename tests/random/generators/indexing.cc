@@ -118,7 +118,8 @@ Generator ArgMost(const std::string& type) {
     const bool flattens = c.is_2x() && c.OneIn(4);
     c.Op(type, "(X=", c.Numbers(dims),
          ") -> (Out=out) {axis=", flattens ? 0 : c.SomeAxis(dims.size()),
-         "L, keepdims=", BoolText(c.OneIn(2)), flattens ? ", flatten=true" : "", "}");
+         "L, keepdims=", BoolText(c.OneIn(2)), flattens ? ", flatten=true" : "",
+         c.OneIn(3) ? ", dtype=2" : "", "}");  // i32
     c.Exact();
   };
 }

@@ -70,6 +70,9 @@ TEST(ArgMax, FindsTheFirst) {
   EXPECT_EQ(places, (std::vector<int64_t>{1, 0, 2, 0}));
   ArgMax({2, 3, 2}, {1, 6, 2, 5, 3, 4, 9, 7, 8, 8, 7, 9}, absl::MakeSpan(places));
   EXPECT_EQ(places, (std::vector<int64_t>{2, 0, 0, 2}));
+  std::vector<int32_t> narrow(4);
+  ArgMin({2, 3, 2}, {1, 6, 2, 5, 3, 4, 9, 7, 8, 8, 7, 9}, absl::MakeSpan(narrow));
+  EXPECT_EQ(narrow, (std::vector<int32_t>{0, 2, 2, 0}));
 }
 
 TEST(Accuracy, CountsLabelsAmongTheBest) {

@@ -21,6 +21,7 @@ TEST(Comparisons, AreThoseOfTheInterpreter) {
         logical_not(X=g) -> (Out=h)
         arg_max(X=x) -> (Out=k) {axis=1L}
         arg_max(X=x) -> (Out=l) {axis=0L, keepdims=true}
+        arg_max(X=x) -> (Out=narrow) {axis=1L, dtype=2}
       })",
                 Drawn("x", {3, 3}) + Drawn("y", {3}) + "i i64[4] 1 2 3 4\nj i64[4] 1 0 3 5\n", 0),
             "");

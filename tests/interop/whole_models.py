@@ -1,0 +1,201 @@
+"""(h) Every program of the reference data that infers, with parameters drawn here: our backends
+give what PaddlePaddle gives.
+"""
+
+import collections
+import functools
+import zlib
+
+import numpy
+import paddle
+import paddle_run
+from cases import Skip, need_models
+from ours import BACKENDS, Refused
+from paddle_program import QUANTIZE_OPS, Program, is_quantization, read_bytes, without_feeds
+
+# Float sums in another order: of the largest output.
+_SUMMED_IN_FLOAT = 1e-5
+# A code on the other side of a tie, in a layer whose codes many others read.
+_CODES_DIFFER = 0.05
+# Corners of boxes are differences of coordinates that are larger than they.
+_BOXES = 1e-4
+# Of what is fed: every layer rounds, and a network whose parameters are drawn may magnify it.
+_NOISE = 1e-5
+
+_NUMPY_TYPES = {2: "int32", 3: "int64", 5: "float32"}
+_BATCH = 2
+# The slot of what an op compares with labels: the answer of a network that computes its loss.
+_ANSWERS = {"softmax_with_cross_entropy": "Logits", "cross_entropy": "X", "cross_entropy2": "X",
+            "elementwise_sub": "X"}
+# What a program leaves open: the height and width of its images.
+_SIDES = {"SLANet": (96, 128), "_det_": (96, 128), "_rec_": (32, 96), "PNet": (40, 56)}
+# The interpreter computes one element after the other.
+_MOST_PIXELS_INTERPRETED = 96 * 128
+
+
+def _programs(models):
+    for path in sorted(models.rglob("*")):
+        name = str(path.relative_to(models))
+        if not path.name.removesuffix(".gz").endswith((".pdmodel", "__model__")):
+            continue
+        if name.startswith("generated/") and not name.endswith("-test.pdmodel"):
+            continue
+        if "TRAIN" in name or "NOT_PARSEABLE" in name:
+            continue
+        yield name, path
+
+
+def _fetches(program):
+    fetched = [op.inputs["X"][0] for op in program.blocks[0] if op.type == "fetch"]
+    return fetched or next([op.inputs[_ANSWERS[op.type]][0]]
+                           for op in reversed(program.blocks[0]) if op.type in _ANSWERS)
+
+
+def _feeds(program):
+    fed = [op.outputs["Out"][0] for op in program.blocks[0] if op.type == "feed"]
+    return fed or sorted(variable.name for variable in program.desc.blocks[0].vars
+                         if variable.need_check_feed)
+
+
+def _readers(program):
+    """The (op, slot) pairs that read each variable."""
+    readers = collections.defaultdict(list)
+    for op in program.ops():
+        for slot, _, name in op.reads():
+            readers[name].append((op, slot))
+    return readers
+
+
+def _draw_parameter(generator, dims, readers):
+    """Values with which a deep network neither grows nor vanishes."""
+    slots = {slot for _, slot in readers}
+    quantizes = any(is_quantization(op) for op, _ in readers)
+    if quantizes and not slots & {"X"}:
+        return generator.uniform(2, 4, dims)  # a range of activations
+    if "Variance" in slots or (len(dims) == 1 and "Scale" in slots):
+        return generator.uniform(0.8, 1.2, dims)
+    if slots & {"Filter", "Weight"} or len(dims) > 2:
+        return generator.standard_normal(dims) * numpy.sqrt(2 / max(1, numpy.prod(dims[1:])))
+    if len(dims) == 2:
+        return generator.standard_normal(dims) / numpy.sqrt(dims[0])
+    if list(dims) == [1]:
+        return generator.uniform(0.9, 1.1, dims)
+    return generator.uniform(-0.1, 0.1, dims)
+
+
+def _draw_parameters(generator, program, readers):
+    drawn = {}
+    for name in sorted(program.variables):
+        variable = program.variables[name]
+        tensor = variable.type.lod_tensor.tensor
+        if not variable.persistable or name in ("feed", "fetch") or not tensor.dims:
+            continue
+        values = _draw_parameter(generator, [max(1, dim) for dim in tensor.dims], readers[name])
+        drawn[name] = values.astype(_NUMPY_TYPES.get(tensor.data_type, "float32"))
+    return drawn
+
+
+def _sides(name, dims):
+    height, width = next((sides for part, sides in _SIDES.items() if part in name), (64, 64))
+    return (dims[-2] if dims[-2] > 0 else height, dims[-1] if dims[-1] > 0 else width)
+
+
+def _height_of_table(program, readers, name):
+    """How many ids there are for what is fed; 2 where no table says."""
+    heights = [program.variables[op.inputs["W"][0]].type.lod_tensor.tensor.dims[0]
+               for op, slot in readers[name] if slot == "Ids"]
+    return min(heights, default=2)
+
+
+def _draw_feed(generator, program, readers, name, feed):
+    """An array, and its offsets where the variable has levels of them."""
+    described = program.variables[feed].type.lod_tensor
+    dims = [int(dim) for dim in described.tensor.dims]
+    if described.lod_level > 0:
+        dims[0] = 6
+    elif dims[0] < 0:
+        dims[0] = _BATCH
+    if len(dims) == 4:
+        dims[2:] = _sides(name, dims)
+    dtype = _NUMPY_TYPES[described.tensor.data_type]
+    if feed == "scale_factor":
+        values = numpy.ones(dims)
+    elif feed == "im_size":
+        values = numpy.full(dims, 96)
+    elif dtype == "float32":
+        values = generator.uniform(-1, 1, dims)
+    else:
+        values = generator.integers(0, _height_of_table(program, readers, feed), dims)
+    return values.astype(dtype), [[0, 2, 6]] if described.lod_level > 0 else None
+
+
+def _by_paddle(data, parameters, feeds, lods, fetches):
+    program = paddle_run.load(without_feeds(data).SerializeToString())
+    scope = paddle.static.Scope()
+    for name, values in parameters.items():
+        paddle_run.set_value(scope, name, values)
+    fed = {name: paddle_run.cut(values, lods[name]) if name in lods else values
+           for name, values in feeds.items()}
+    return paddle_run.run_with_lods(program, scope, fed, fetches)[0]
+
+
+def _distance(ours, theirs):
+    assert ours.shape == theirs.shape, f"shape {ours.shape}, PaddlePaddle's {theirs.shape}"
+    largest = numpy.abs(theirs).max(initial=0)
+    return float(numpy.abs(ours.astype("float64") - theirs).max(initial=0) / (largest or 1))
+
+
+def _tolerance(program):
+    types = {op.type for op in program.ops()}
+    if types & QUANTIZE_OPS.keys():
+        return _CODES_DIFFER
+    return _BOXES if any(type.startswith("multiclass_nms") for type in types) else _SUMMED_IN_FLOAT
+
+
+def _with_noise(generator, feeds):
+    def moved(values):
+        return values * (1 + generator.uniform(-_NOISE, _NOISE, values.shape)).astype("float32")
+
+    return {name: moved(values) if values.dtype == numpy.float32 else values
+            for name, values in feeds.items()}
+
+
+def gives_what_paddle_gives(environment, name, path):
+    data = read_bytes(path)
+    program = Program(data)
+    readers = _readers(program)
+    generator = numpy.random.default_rng(zlib.crc32(name.encode()))
+    parameters = _draw_parameters(generator, program, readers)
+    fetches = _fetches(program)
+    feeds, lods = {}, {}
+    for feed in _feeds(program):
+        feeds[feed], lod = _draw_feed(generator, program, readers, name, feed)
+        if lod:
+            lods[feed] = lod
+    try:
+        theirs = _by_paddle(data, parameters, feeds, lods, fetches)
+        moved = _by_paddle(data, parameters, _with_noise(generator, feeds), lods, fetches)
+    except Exception as error:  # the reference's own words for what it no longer runs
+        raise Skip(f"PaddlePaddle: {' '.join(str(error).split())[-300:]}") from error
+    pixels = max(numpy.prod(values.shape[2:]) for values in feeds.values())
+    distances = {}
+    for backend in BACKENDS if pixels <= _MOST_PIXELS_INTERPRETED else BACKENDS[:1]:
+        try:
+            fetched, _, _ = environment.runner.run(backend, data, parameters, [feeds], fetches,
+                                                   lods)
+        except Refused as refused:
+            raise AssertionError(f"{backend}: {refused}") from refused
+        ours = [fetched[0][name] for name in fetches]
+        distances[backend] = max(map(_distance, ours, theirs))
+    found = ", ".join(f"{backend} {distance:.1e}" for backend, distance in distances.items())
+    tolerance = max(_tolerance(program), *map(_distance, moved, theirs))
+    assert max(distances.values()) <= tolerance, f"{found}, of {tolerance:.1e}"
+    return f"{found}, of {tolerance:.1e}"
+
+
+def cases(environment):
+    if environment.models is None:
+        yield "programs of the reference data", lambda: need_models(environment)
+        return
+    for name, path in _programs(environment.models):
+        yield name, functools.partial(gives_what_paddle_gives, environment, name, path)

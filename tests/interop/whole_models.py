@@ -1,9 +1,14 @@
 """(h) Every program of the reference data that infers, with parameters drawn here: our backends
 give what PaddlePaddle gives.
+
+How close they are is written to docs/models_beside_paddle.md by
+`./bazelw run //tests/interop -- whole_models --update_docs`.
 """
 
 import collections
 import functools
+import pathlib
+import re
 import zlib
 
 import numpy
@@ -12,6 +17,8 @@ import paddle_run
 from cases import Skip, need_models
 from ours import BACKENDS, Refused
 from paddle_program import QUANTIZE_OPS, Program, is_quantization, read_bytes, without_feeds
+
+_DOCUMENT = "models_beside_paddle.md"
 
 # Float sums in another order: of the largest output.
 _SUMMED_IN_FLOAT = 1e-5
@@ -160,7 +167,8 @@ def _with_noise(generator, feeds):
             for name, values in feeds.items()}
 
 
-def gives_what_paddle_gives(environment, name, path):
+def gives_what_paddle_gives(environment, rows, name, path):
+    """Adds the distances to the rows of the document."""
     data = read_bytes(path)
     program = Program(data)
     readers = _readers(program)
@@ -176,6 +184,7 @@ def gives_what_paddle_gives(environment, name, path):
         theirs = _by_paddle(data, parameters, feeds, lods, fetches)
         moved = _by_paddle(data, parameters, _with_noise(generator, feeds), lods, fetches)
     except Exception as error:  # the reference's own words for what it no longer runs
+        rows[name] = "| - | - | PaddlePaddle does not run it |"
         raise Skip(f"PaddlePaddle: {' '.join(str(error).split())[-300:]}") from error
     pixels = max(numpy.prod(values.shape[2:]) for values in feeds.values())
     distances = {}
@@ -188,14 +197,50 @@ def gives_what_paddle_gives(environment, name, path):
         ours = [fetched[0][name] for name in fetches]
         distances[backend] = max(map(_distance, ours, theirs))
     found = ", ".join(f"{backend} {distance:.1e}" for backend, distance in distances.items())
-    tolerance = max(_tolerance(program), *map(_distance, moved, theirs))
+    by_noise = max(map(_distance, moved, theirs))
+    tolerance = max(_tolerance(program), by_noise)
+    rows[name] = "".join(f"| {distances[backend]:.0e} " if backend in distances else "| - "
+                         for backend in BACKENDS) + f"| {by_noise:.0e} |"
     assert max(distances.values()) <= tolerance, f"{found}, of {tolerance:.1e}"
     return f"{found}, of {tolerance:.1e}"
+
+
+def _document(rows):
+    lines = "\n".join(f"| `{name}` {row}" for name, row in rows.items())
+    return f"""# Every program that infers, beside PaddlePaddle {paddle.__version__}
+
+Made by `./bazelw run //tests/interop -- whole_models --update_docs`; `//tests/interop` runs it anew.
+
+Each program of the reference data that infers, in float unless it was quantized, with the same drawn parameters and inputs for
+all. *executor* and *interpreter*: the largest difference of what they and PaddlePaddle fetch, as a part of the largest value
+(*-*: the interpreter is not asked about large images). *noise*: the same of PaddlePaddle's own outputs when each value that is
+fed moves by up to {_NOISE:.0e} of itself. Drawn parameters may magnify what is rounded, and in a quantized network a code on the
+other side of a tie is many others some layers on. What is computed on integers is a table of [models.md](models.md).
+
+| program | executor | interpreter | noise |
+|---|--:|--:|--:|
+{lines}
+"""
+
+
+def document_has_all(environment, rows):
+    """The figures differ from machine to machine; the programs do not."""
+    path = pathlib.Path(environment.docs) / _DOCUMENT
+    if environment.update:
+        path.write_text(_document(rows))
+        return f"wrote {path}"
+    written = re.findall("^[|] `(.*?)`", path.read_text() if path.exists() else "", re.MULTILINE)
+    assert written == list(rows), (
+        f"docs/{_DOCUMENT} is out of date; "
+        "./bazelw run //tests/interop -- whole_models --update_docs writes it")
+    return None
 
 
 def cases(environment):
     if environment.models is None:
         yield "programs of the reference data", lambda: need_models(environment)
         return
+    rows = {}
     for name, path in _programs(environment.models):
-        yield name, functools.partial(gives_what_paddle_gives, environment, name, path)
+        yield name, functools.partial(gives_what_paddle_gives, environment, rows, name, path)
+    yield _DOCUMENT, functools.partial(document_has_all, environment, rows)

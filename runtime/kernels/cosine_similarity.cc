@@ -26,16 +26,16 @@ void CosineSimilarity(const CosineShape& shape, absl::Span<const float> x,
     y_norm[0] = static_cast<float>(std::sqrt(Product(shape.width, y.data(), y.data())));
   }
   ParallelFor(shape.rows, 8 * shape.width,
-              [=, width = shape.width, stride = shape.has_one_y ? 0 : shape.width, x = x.data(),
-               y = y.data(), out = out.data(), x_norm = x_norm.data(),
+              [=, width = shape.width, has_one_y = shape.has_one_y, x = x.data(), y = y.data(),
+               out = out.data(), x_norm = x_norm.data(),
                y_norm = y_norm.data()](int64_t begin, int64_t end) {
                 for (int64_t row = begin; row < end; ++row) {
                   const float* const a = x + row * width;
-                  const float* const b = y + row * stride;
+                  const float* const b = has_one_y ? y : y + row * width;
                   const double of_x = std::sqrt(Product(width, a, a));
                   const double of_y = std::sqrt(Product(width, b, b));
                   x_norm[row] = static_cast<float>(of_x);
-                  if (stride != 0) y_norm[row] = static_cast<float>(of_y);
+                  if (!has_one_y) y_norm[row] = static_cast<float>(of_y);
                   out[row] = static_cast<float>(Product(width, a, b) / (of_x * of_y));
                 }
               });

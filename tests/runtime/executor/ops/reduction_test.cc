@@ -42,5 +42,17 @@ TEST(Reductions, OfLogicAndProductsAndRunningSums) {
             "");
 }
 
+// A row of no numbers has a norm too.
+TEST(CosSim, KnowsTheNormsOfEmptyRows) {
+  EXPECT_EQ(OpDifferences(R"(program version=1008005
+    block 0 {
+      var x f32[2,0]
+      var y f32[2,0]
+      cos_sim(X=x, Y=y) -> (Out=out, XNorm=a, YNorm=b)
+    })",
+                          "x f32[2,0] \ny f32[2,0] \n", 0, {"a", "b"}),
+            "");
+}
+
 }  // namespace
 }  // namespace fixpoint::executor

@@ -89,7 +89,7 @@ void RaiseComposites(const std::vector<std::string>& types, Program* program) {
   RunPass(std::move(options), program);
 }
 
-Network BuildLstm(int64_t batch, int size) {
+Network BuildLstm(int64_t batch, int size, Composites composites) {
   Network network;
   network.main = EmptyProgram(2, 6, 2);
   network.startup = EmptyProgram(2, 6, 2);
@@ -102,7 +102,7 @@ Network BuildLstm(int64_t batch, int size) {
     network.loss = Mean(net, SoftmaxWithCrossEntropy(net, network.scores, network.label));
     CHECK(net.status().ok()) << net.status();
   }
-  ExpandComposites(&network.main);
+  if (composites == Composites::kExpanded) ExpandComposites(&network.main);
   ProgramBuilder net(&network.main, &network.startup);
   const auto minimized = Optimizer(Adam(), 0.01f).Minimize(net, network.loss);
   CHECK(minimized.ok()) << minimized.status();

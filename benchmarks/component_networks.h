@@ -19,9 +19,10 @@ void ExpandComposites(Program* program);
 void RaiseComposites(const std::vector<std::string>& types, Program* program);
 
 // An LSTM of 32 units that reads images [batch,1,size,size] row by row, a layer norm of its last
-// state, and a product. Expanded before the backward pass, which goes through the components.
-// Trained by Adam.
-Network BuildLstm(int64_t batch, int size);
+// state, and a product. If it is expanded, then before the backward pass, which goes through the
+// components. Trained by Adam.
+enum class Composites { kExpanded, kWhole };
+Network BuildLstm(int64_t batch, int size, Composites composites = Composites::kExpanded);
 
 }  // namespace fixpoint
 

@@ -6,23 +6,33 @@
 
 #include "runtime/random.h"
 #include "transpiler/plan/target.h"
-#include "transpiler/train/quantize_transpiler.h"
 
 namespace fixpoint {
 
+namespace {
+
+std::optional<TranspileOptions> OptionsOf(TrainedAs trained_as) {
+  if (trained_as == TrainedAs::kFloat) return std::nullopt;
+  TranspileOptions options;
+  options.target = *BuiltInTarget("onednn_int8");
+  if (trained_as == TrainedAs::kQuantizedWithIntegerBiases) options.target->set_bias(Target::INT32);
+  return options;
+}
+
+}  // namespace
+
 TimedTrainer::TimedTrainer(Network network, TrainedAs trained_as, bool profile, int threads)
+    : TimedTrainer(std::move(network), OptionsOf(trained_as), profile, threads) {}
+
+TimedTrainer::TimedTrainer(Network network, std::optional<TranspileOptions> quantized, bool profile,
+                           int threads)
     : network_(std::move(network)),
       threads_(threads),
       image_(*Tensor::Allocate(VarType::FP32, network_.image_dims)),
       label_(*Tensor::Allocate(VarType::INT64, {network_.image_dims[0], 1})) {
-  if (trained_as != TrainedAs::kFloat) {
-    TranspileOptions options;
-    options.target = *BuiltInTarget("onednn_int8");
-    if (trained_as == TrainedAs::kQuantizedWithIntegerBiases) {
-      options.target->set_bias(Target::INT32);
-    }
-    options.startup = &network_.startup;
-    const auto transpiled = Transpile(&network_.main, options);
+  if (quantized.has_value()) {
+    quantized->startup = &network_.startup;
+    const auto transpiled = Transpile(&network_.main, *quantized);
     CHECK(transpiled.ok()) << transpiled.status();
   }
   auto startup = executor::Executor::Create(network_.startup, &scope_, {/*seed=*/1});

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "benchmarks/clock.h"
@@ -12,6 +13,7 @@
 #include "runtime/executor/executor.h"
 #include "runtime/scope.h"
 #include "runtime/tensor.h"
+#include "transpiler/train/quantize_transpiler.h"
 
 namespace fixpoint {
 
@@ -29,6 +31,9 @@ class TimedTrainer {
  public:
   // With its parameters, ready to step.
   TimedTrainer(Network network, TrainedAs trained_as, bool profile = false, int threads = 1);
+  // Quantized as the options say, but for their startup program; without any, in float.
+  TimedTrainer(Network network, std::optional<TranspileOptions> quantized, bool profile = false,
+               int threads = 1);
 
   // Gives the seconds of the step: of the processor on one thread, and of the clock on several.
   double Step();

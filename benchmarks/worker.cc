@@ -2,6 +2,7 @@
 
 #include <glog/logging.h>
 
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -56,9 +57,21 @@ absl::StatusOr<std::string> NetworkNamed(const std::string& model) {
                                           absl::StrJoin(NetworkNames(), ", ")));
 }
 
+using Load = std::function<absl::StatusOr<std::unique_ptr<TimedWork>>(const Struct&)>;
+
+absl::StatusOr<std::unique_ptr<TimedWork>> LoadNetwork(const MakeWork& make_work,
+                                                       const Struct& request) {
+  const absl::StatusOr<std::string> name = NetworkNamed(TextOf(request, "model"));
+  if (!name.ok()) return name.status();
+  if (NumberOf(request, "batch") < 1 || NumberOf(request, "threads") != 1) {
+    return absl::InvalidArgumentError("want a batch of 1 or more, and 1 thread");
+  }
+  return make_work({*name, TextOf(request, "variant"), NumberOf(request, "batch")});
+}
+
 class Worker {
  public:
-  explicit Worker(MakeWork make_work) : make_work_(std::move(make_work)) {}
+  explicit Worker(Load load) : load_(std::move(load)) {}
 
   absl::StatusOr<Struct> Answer(const Struct& request) {
     const std::string command = TextOf(request, "cmd");
@@ -67,7 +80,7 @@ class Worker {
       Set(&answer, "tool", "fixpoint");
       return answer;
     }
-    if (command == "load") return Load(request);
+    if (command == "load") return Start(request);
     if (command == "time") return Time(request);
     if (command == "drop") {
       works_.erase(TextOf(request, "slot"));
@@ -78,15 +91,9 @@ class Worker {
   }
 
  private:
-  absl::StatusOr<Struct> Load(const Struct& request) {
-    const absl::StatusOr<std::string> name = NetworkNamed(TextOf(request, "model"));
-    if (!name.ok()) return name.status();
-    if (NumberOf(request, "batch") < 1 || NumberOf(request, "threads") != 1) {
-      return absl::InvalidArgumentError("want a batch of 1 or more, and 1 thread");
-    }
+  absl::StatusOr<Struct> Start(const Struct& request) {
     const double begin = WallSeconds();
-    absl::StatusOr<std::unique_ptr<TimedWork>> work =
-        make_work_({*name, TextOf(request, "variant"), NumberOf(request, "batch")});
+    absl::StatusOr<std::unique_ptr<TimedWork>> work = load_(request);
     if (!work.ok()) return work.status();
     (*work)->Run();
     works_[TextOf(request, "slot")] = *std::move(work);
@@ -112,14 +119,12 @@ class Worker {
     return answer;
   }
 
-  const MakeWork make_work_;
+  const Load load_;
   absl::flat_hash_map<std::string, std::unique_ptr<TimedWork>> works_;  // by slot
 };
 
-}  // namespace
-
-void ServeWork(const MakeWork& make_work) {
-  Worker worker(make_work);
+void Serve(Load load) {
+  Worker worker(std::move(load));
   for (std::string line; std::getline(std::cin, line);) {
     Struct request;
     const auto parsed = google::protobuf::util::JsonStringToMessage(line, &request);
@@ -136,6 +141,18 @@ void ServeWork(const MakeWork& make_work) {
     CHECK(google::protobuf::util::MessageToJsonString(*answer, &text).ok());
     std::cout << text << std::endl;
   }
+}
+
+}  // namespace
+
+void ServeWork(const MakeWork& make_work) {
+  Serve([&make_work](const Struct& request) { return LoadNetwork(make_work, request); });
+}
+
+void ServeModelWork(const MakeModelWork& make_work) {
+  Serve([&make_work](const Struct& request) {
+    return make_work({TextOf(request, "model"), TextOf(request, "feeds")});
+  });
 }
 
 }  // namespace fixpoint

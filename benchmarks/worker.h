@@ -4,6 +4,9 @@
 //   {"cmd": "info"}                                -> {"ok": true, "tool": "fixpoint"}
 //   {"cmd": "load", "slot": "a", "model": "resnet20", "variant": "quantized", "batch": 128,
 //    "threads": 1}                                 -> {"ok": true, "load_s": 0.2, ...}
+//   {"cmd": "load", "slot": "b", "model": "folder/int8", "feeds": "feeds.npz"} of a worker of
+//   models
+//                                                 -> the same
 //   {"cmd": "time", "slot": "a", "iters": 3}       -> {"ok": true, "wall_ms": 140, "cpu_ms": 139,
 //   ...}
 //   {"cmd": "drop", "slot": "a"}                   -> {"ok": true}
@@ -37,8 +40,17 @@ struct WorkRequest {
 };
 using MakeWork = std::function<absl::StatusOr<std::unique_ptr<TimedWork>>(const WorkRequest&)>;
 
+// A model that is saved, and the arrays that it is fed.
+struct ModelRequest {
+  std::string model;  // as LoadInferenceModel takes it (runtime/inference_model.h)
+  std::string feeds;  // a file of arrays (runtime/data/array_samples.h)
+};
+using MakeModelWork =
+    std::function<absl::StatusOr<std::unique_ptr<TimedWork>>(const ModelRequest&)>;
+
 // Answers until the input ends or says so.
 void ServeWork(const MakeWork& make_work);
+void ServeModelWork(const MakeModelWork& make_work);
 
 }  // namespace fixpoint
 

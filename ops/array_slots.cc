@@ -4,9 +4,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "proto/program/op.h"
+#include "proto/program/program.h"
 
 namespace fixpoint {
+
+bool IsArray(const Variable& variable) {
+  return variable.desc() != nullptr && variable.desc()->type().type() == VarType::LOD_TENSOR_ARRAY;
+}
 
 bool MayBeTensorArray(const Argument& input) {
   struct Slot {
@@ -14,9 +18,9 @@ bool MayBeTensorArray(const Argument& input) {
     absl::string_view slot;
   };
   static constexpr Slot kSlots[] = {
-      {"array_to_lod_tensor", "X"},
-      {"lod_array_length", "X"},
-      {"read_from_array", "X"},
+      {"array_to_lod_tensor", "X"},     {"beam_search_decode", "Ids"},
+      {"beam_search_decode", "Scores"}, {"lod_array_length", "X"},
+      {"read_from_array", "X"},         {"sum", "X"},
       {"tensor_array_to_tensor", "X"},
   };
   const Op& op = input.op();

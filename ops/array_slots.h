@@ -8,6 +8,8 @@
 
 namespace fixpoint {
 
+bool IsArray(const Variable& variable);
+
 // Whether the op of an input takes an array of tensors there; an op that runs a block takes them in
 // every slot, because the block may read them.
 bool MayBeTensorArray(const Argument& input);

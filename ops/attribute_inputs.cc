@@ -28,6 +28,7 @@ absl::Span<const AttributeInput> AttributeInputs() {
       {"Axis", "axis"},
       {"K", "k"},
       {"depth_tensor", "depth"},
+      {"OutputShape", "output_shape"},
   };
   return kInputs;
 }

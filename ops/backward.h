@@ -29,13 +29,15 @@ struct BackwardOptions {
 // Appends to block 0 the ops that compute the gradients of the sum of `loss` with respect to
 // everything that it depends on: op_role Backward, new variables `<variable>@GRAD`. The op that
 // writes the loss becomes the loss op. Returns the parameters (persistables that no op of block 0
-// writes) with their gradients, by name. The ops of sub-blocks are not changed.
+// writes) with their gradients, by name. For a block that a loop or a conditional runs, a gradient
+// block is added, which declares the gradients that its ops make.
 //
 // Errors: kInvalidArgument: no block declares the loss, no op of block 0 writes it, or it depends
 // on no parameter; the program has backward ops. kUnimplemented: the gradient would have to pass an
-// op that is not known, one whose gradient is not known (a loop), a quantizer that Transpile
-// inserted or that has no gradient, or a variable that is written again after it was read. The
-// program is then as before.
+// op that is not known, one whose gradient is not known, a quantizer that Transpile inserted or that
+// has no gradient, or a variable that is written again after it was read; in a block, also an outer
+// variable that the block reads after it has written it, one that a conditional may keep, and one of
+// which only a loop's last run counts. The program is then as before.
 absl::StatusOr<std::vector<ParameterGradient>> AppendBackward(Program* program,
                                                               absl::string_view loss,
                                                               const BackwardOptions& options = {});

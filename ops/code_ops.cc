@@ -91,7 +91,9 @@ absl::StatusOr<int> ReadChannelAxis(const OpDesc& op, Era era) {
 
 absl::StatusOr<double> ReadLargestCode(const OpDesc& op, Era era, double otherwise) {
   if (const OpDesc::Attr* attr = AttrOrDefault(op, "max_range", era); attr != nullptr) {
-    if (const auto largest = FloatValue(*attr); largest) return static_cast<float>(*largest);
+    const bool is_given = FindAttr(op, "max_range") != nullptr;
+    const auto largest = FloatValue(*attr);
+    if (largest && (is_given || *largest != 0)) return static_cast<float>(*largest);
   }
   if (const OpDesc::Attr* attr = AttrOrDefault(op, "quant_bits", era); attr != nullptr) {
     if (const auto bits = IntsValue(*attr); bits && !bits->empty()) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
 #include "ops/op_schema.h"
 #include "proto/program/op.h"
 
@@ -51,6 +52,10 @@ std::vector<RepeatedSlot> RepeatedSlots(absl::string_view gradient_type, const O
 
 absl::Span<const Argument* const> SourceOf(const RepeatedSlot& slot, const Op& forward) {
   return slot.source_is_output ? forward.Outputs(slot.source) : forward.Inputs(slot.source);
+}
+
+std::string GradientName(absl::string_view variable) {
+  return absl::StrCat(variable, kGradientSuffix);
 }
 
 absl::string_view WithoutGradientSuffix(absl::string_view gradient) {

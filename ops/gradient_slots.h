@@ -7,6 +7,7 @@
 #ifndef FIXPOINT_OPS_GRADIENT_SLOTS_H_
 #define FIXPOINT_OPS_GRADIENT_SLOTS_H_
 
+#include <string>
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -36,6 +37,9 @@ struct RepeatedSlot {
 // The names are those of the schemas, or of `forward`, which outlives them.
 std::vector<RepeatedSlot> RepeatedSlots(absl::string_view gradient_type, const OpDesc& forward,
                                         Era era);
+
+// "y@GRAD" for "y".
+std::string GradientName(absl::string_view variable);
 
 // The variable of whose gradient this is the name: "y" for "y@GRAD" and for
 // "y@GRAD@RENAME@block0@1", one of several that are summed up.

@@ -13,8 +13,9 @@ namespace {
 
 class GradientSums {
  public:
-  GradientSums(const absl::flat_hash_set<std::string>& gradients, int block)
-      : gradients_(gradients), block_(block) {}
+  GradientSums(const absl::flat_hash_set<std::string>& gradients,
+               const absl::flat_hash_set<std::string>& given, int block)
+      : gradients_(gradients), given_(given), block_(block) {}
 
   SummedGradients Insert(std::vector<OpDesc> ops) {
     for (OpDesc& op : ops) {
@@ -44,7 +45,10 @@ class GradientSums {
 
   Parts& PartsOf(const std::string& gradient) {
     const auto [parts, is_new] = parts_.try_emplace(gradient);
-    if (is_new) order_.push_back(gradient);
+    if (is_new) {
+      order_.push_back(gradient);
+      if (given_.contains(gradient)) parts->second.names = {gradient};
+    }
     return parts->second;
   }
 
@@ -82,7 +86,8 @@ class GradientSums {
           parts.mentions = {{position, true, slot, i}};
           continue;
         }
-        if (parts.names.size() == 1) RenameFirst(gradient, parts);
+        // What is given, and a sum that it went into, stay as they are.
+        if (parts.names.size() == 1 && !given_.contains(gradient)) RenameFirst(gradient, parts);
         parts.names.push_back(NewName(gradient, parts));
         Rename({position, true, slot, i}, parts.names.back());
       }
@@ -121,6 +126,7 @@ class GradientSums {
   }
 
   const absl::flat_hash_set<std::string>& gradients_;
+  const absl::flat_hash_set<std::string>& given_;
   const int block_;
   std::vector<OpDesc> ops_;
   absl::flat_hash_map<std::string, std::string> part_of_;
@@ -132,8 +138,9 @@ class GradientSums {
 }  // namespace
 
 SummedGradients SumGradients(std::vector<OpDesc> ops,
-                             const absl::flat_hash_set<std::string>& gradients, int block) {
-  return GradientSums(gradients, block).Insert(std::move(ops));
+                             const absl::flat_hash_set<std::string>& gradients,
+                             const absl::flat_hash_set<std::string>& given, int block) {
+  return GradientSums(gradients, given, block).Insert(std::move(ops));
 }
 
 }  // namespace fixpoint

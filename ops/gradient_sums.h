@@ -20,10 +20,11 @@ struct SummedGradients {
 
 // Inserts the sums of `gradients` into the gradient ops of a block: before the first op that reads
 // a gradient after several parts were written, else after all ops. An op that reads what it writes
-// adds no part. The parts of g are named g@RENAME@block<block>@0, ...@1, and so on. Linear in the
-// ops.
+// adds no part. A gradient of `given` has its first part, under its own name, before the ops begin.
+// The other parts of g are named g@RENAME@block<block>@0, ...@1, and so on. Linear in the ops.
 SummedGradients SumGradients(std::vector<OpDesc> ops,
-                             const absl::flat_hash_set<std::string>& gradients, int block);
+                             const absl::flat_hash_set<std::string>& gradients,
+                             const absl::flat_hash_set<std::string>& given, int block);
 
 }  // namespace fixpoint
 

@@ -156,8 +156,8 @@ absl::Status CheckForm(const Op& op, const OpSchema& schema, Era era) {
   RETURN_IF_ERROR(CheckNoUnknownSlots(op, schema, era));
   RETURN_IF_ERROR(CheckAttributes(op.desc(), schema, era));
   for (const OpDesc::Attr& attr : op.desc().attrs()) {
-    if (schema.FindAttr(attr.name(), era) != nullptr) continue;
-    if (const std::optional<std::string> fused = FusedText(attr); fused) {
+    const std::optional<std::string> fused = FusedText(attr);
+    if (fused && schema.FindAttr(attr.name(), era) == nullptr) {
       return absl::UnimplementedError(absl::StrCat(
           "attribute ", *fused, ", which nothing here computes; want that as an op of its own"));
     }

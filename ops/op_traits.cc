@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "ops/op_schema.h"
-#include "ops/window.h"
+#include "ops/window_axes.h"
 #include "proto/program/op.h"
 
 namespace fixpoint {
@@ -29,7 +29,7 @@ std::optional<int> FlattenedAxis(int rank, bool is_weight, int64_t rows) {
 
 int ProductTrait::ChannelAxis(const OpAttributes& attributes, int rank) const {
   const bool are_on_1 =
-      gives_images() && (data_format.empty() || !IsChannelsLast(attributes.String(data_format)));
+      gives_images() && (data_format.empty() || !AreChannelsLast(attributes.String(data_format)));
   return are_on_1 ? 1 : rank - 1;
 }
 

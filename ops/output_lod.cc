@@ -29,6 +29,7 @@ LoD OutputLod(const OpSchema& schema, const Argument& output, int64_t rows,
   }
   if (!schema.TakesLod(output.slot_name())) return {};
   for (const Argument* input : output.op().inputs()) {
+    if (input->index() > 0) continue;
     const std::optional<Rows> of_input = find_rows(*input);
     if (!of_input || of_input->lod->empty()) continue;
     if (schema.pools_sequences()) return LoD(of_input->lod->begin(), of_input->lod->end() - 1);

@@ -29,7 +29,8 @@ using FindRows = std::function<std::optional<Rows>(const Argument& input)>;
 //   S@GRAD, where the op reads S: those of S.
 //   A slot that does not take them along (OpSchema::TakesLod): none.
 //   An output of an op that pools sequences: those of its first input, without the last level.
-//   Any other: those of the first input that has offsets, and as many rows.
+//   Any other: those of the first input that has offsets, and as many rows; of a list, only its
+//   first argument.
 LoD OutputLod(const OpSchema& schema, const Argument& output, int64_t rows,
               const FindRows& find_rows);
 

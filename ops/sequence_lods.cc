@@ -27,17 +27,17 @@ absl::Status Repeat(const Sequence& piece, int64_t times, int64_t* rows, Pieces*
   return absl::OkStatus();
 }
 
-// Error: the offsets at a level of Y do not cut what is below them, sequences or rows.
-absl::Status CheckLevel(DimsView y, const LoD& y_lod, size_t index) {
-  const std::vector<uint64_t>& level = y_lod[index];
-  const bool is_last = index + 1 == y_lod.size();
-  const uint64_t below = is_last ? (y.empty() ? 0 : static_cast<uint64_t>(y[0]))
-                                 : static_cast<uint64_t>(y_lod[index + 1].size()) - 1;
+// Error: the offsets at a level do not cut what is below them, sequences or rows.
+absl::Status CheckLevel(absl::string_view slot, DimsView dims, const LoD& lod, size_t index) {
+  const std::vector<uint64_t>& level = lod[index];
+  const bool is_last = index + 1 == lod.size();
+  const uint64_t below = is_last ? (dims.empty() ? 0 : static_cast<uint64_t>(dims[0]))
+                                 : static_cast<uint64_t>(lod[index + 1].size()) - 1;
   const bool fits = !level.empty() && level.front() == 0 &&
                     std::is_sorted(level.begin(), level.end()) && level.back() == below;
   if (fits) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
-      "Y is ", DimsText(y), ", and its offsets do not cut it; want them ascending from 0"));
+      slot, " is ", DimsText(dims), ", and its offsets do not cut it; want them ascending from 0"));
 }
 
 }  // namespace
@@ -65,7 +65,7 @@ absl::StatusOr<Pieces> ExpandedPieces(DimsView x, const LoD& x_lod, DimsView y, 
                                                    x_lod.size(), " and ref_level is ", ref_level,
                                                    "; want a level of Y, and at most one of X"));
   }
-  RETURN_IF_ERROR(CheckLevel(y, y_lod, static_cast<size_t>(level)));
+  RETURN_IF_ERROR(CheckLevel("Y", y, y_lod, static_cast<size_t>(level)));
   std::vector<Sequence> of_x;
   if (x_lod.empty() && x[0] > kMostRows) {
     return absl::InvalidArgumentError(
@@ -104,7 +104,7 @@ absl::StatusOr<Pieces> ExpandedAsPieces(DimsView x, DimsView y, const LoD& y_lod
         absl::StrCat("Y has ", y_lod.size(), " levels of offsets and X is ", DimsText(x),
                      "; want one level, with a sequence for each row of X"));
   }
-  RETURN_IF_ERROR(CheckLevel(y, y_lod, 0));
+  RETURN_IF_ERROR(CheckLevel("Y", y, y_lod, 0));
   Pieces pieces;
   int64_t rows = 0;
   for (int64_t row = 0; row < x[0]; ++row) {
@@ -113,6 +113,23 @@ absl::StatusOr<Pieces> ExpandedAsPieces(DimsView x, DimsView y, const LoD& y_lod
   }
   pieces.lod = y_lod;
   return pieces;
+}
+
+absl::StatusOr<std::vector<uint64_t>> RowOffsets(absl::string_view slot, DimsView dims,
+                                                 const LoD& lod, int64_t level) {
+  if (level < 0 || level >= static_cast<int64_t>(lod.size())) {
+    return absl::InvalidArgumentError(absl::StrCat("level is ", level, " and ", slot, " has ",
+                                                   lod.size(),
+                                                   " levels of offsets; want one of them"));
+  }
+  for (size_t i = static_cast<size_t>(level); i < lod.size(); ++i) {
+    RETURN_IF_ERROR(CheckLevel(slot, dims, lod, i));
+  }
+  std::vector<uint64_t> rows = lod[level];
+  for (size_t i = static_cast<size_t>(level) + 1; i < lod.size(); ++i) {
+    for (uint64_t& row : rows) row = lod[i][row];
+  }
+  return rows;
 }
 
 absl::StatusOr<LoD> ReshapedLod(absl::Span<const Sequence> sequences, int64_t width,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "ops/dims.h"
 #include "ops/lod.h"
@@ -34,6 +35,11 @@ absl::StatusOr<Pieces> ExpandedPieces(DimsView x, const LoD& x_lod, DimsView y, 
 // sequence_expand_as: the i-th row of X as often as the i-th sequence of Y has rows. Errors
 // likewise.
 absl::StatusOr<Pieces> ExpandedAsPieces(DimsView x, DimsView y, const LoD& y_lod);
+
+// The rows at which the sequences of a level begin, and their end. Error (kInvalidArgument): there
+// is no such level, or it does not cut what is below it.
+absl::StatusOr<std::vector<uint64_t>> RowOffsets(absl::string_view slot, DimsView dims,
+                                                 const LoD& lod, int64_t level);
 
 // sequence_reshape: the offsets where rows of `width` become rows of `new_width`. Error
 // (kInvalidArgument): a sequence does not fill whole rows.

@@ -97,19 +97,31 @@ bool IsChannelAxisOfImages(const Op& op, int axis, int rank, Era era) {
   return axis == (format != nullptr && IsChannelsLast(format->s()) ? rank - 1 : 1);
 }
 
+// What an op has beside Out is no moved values; other ops, as split_lod_tensor, may have them in
+// several slots.
+bool HasOneSlotMovedTo(const OpSchema& schema) {
+  const auto outputs = schema.outputs();
+  return !outputs.empty() && (outputs.size() == 1 || outputs.front().name == "Out");
+}
+
 }  // namespace
 
 bool MovesValues(const Op& op, Era era) {
   const OpSchema* const schema = FindOpSchema(op.type());
   return schema != nullptr &&
          (schema->traits().joins_values || schema->KeepsRange(op.desc(), era)) &&
-         !op.Inputs(schema->traits().moved).empty() && !op.Outputs("Out").empty();
+         !op.Inputs(schema->traits().moved).empty() && HasOneSlotMovedTo(*schema) &&
+         !op.Outputs(SlotMovedTo(op)).empty();
+}
+
+const std::string& SlotMovedTo(const Op& op) {
+  return FindOpSchema(op.type())->outputs().front().name;
 }
 
 bool ReordersValues(const Op& op, Era era) {
   if (!MovesValues(op, era) || !FindOpSchema(op.type())->keeps_range()) return false;
   const auto from = op.Inputs(TraitsOf(op).moved);
-  const auto to = op.Outputs("Out");
+  const auto to = op.Outputs(SlotMovedTo(op));
   if (from.size() != 1 || to.size() != 1) return false;
   const VarType::TensorDesc* const before = TensorOf(*from.front());
   const VarType::TensorDesc* const after = TensorOf(*to.front());
@@ -117,7 +129,7 @@ bool ReordersValues(const Op& op, Era era) {
 }
 
 const Argument* FindMovedTo(const Op& op, Era era) {
-  return MovesValues(op, era) ? op.Output("Out") : nullptr;
+  return MovesValues(op, era) ? op.Output(SlotMovedTo(op)) : nullptr;
 }
 
 bool KeepsChannels(const Op& op, int axis, Era era) {
@@ -150,7 +162,7 @@ bool BecomesCodes(const Value& value, Era era, const IsReader& also) {
       const bool is_moved = reader->slot_name() == TraitsOf(reader->op()).moved;
       const bool goes_on = MovesValues(reader->op(), era) || reader->op().type() == kRequantize;
       if (!is_moved || !goes_on) return false;
-      for (const Argument* output : reader->op().Outputs("Out")) {
+      for (const Argument* output : reader->op().Outputs(SlotMovedTo(reader->op()))) {
         if (output->value() == nullptr) return false;
         if (seen.insert(output->value()).second) rest.push_back(output->value());
       }

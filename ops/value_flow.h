@@ -4,15 +4,20 @@
 #define FIXPOINT_OPS_VALUE_FLOW_H_
 
 #include <functional>
+#include <string>
 
 #include "ops/era.h"
 #include "proto/program/program_fwd.h"
 
 namespace fixpoint {
 
-// Whether an op only moves the values of a slot (OpTraits::moved) to other places in its outputs
-// Out, and computes none: reshape, transpose, concat, split, slice, maxima.
+// Whether an op only moves the values of a slot (OpTraits::moved) to other places in its outputs of
+// SlotMovedTo, and computes none: reshape, transpose, concat, split, slice, maxima.
 bool MovesValues(const Op& op, Era era);
+
+// The slot in which such an op has what it moves: the first of its outputs, as Out, or Y of stack.
+// REQUIRES: the op has a schema with outputs.
+const std::string& SlotMovedTo(const Op& op);
 
 // Whether such an op gives each element of one input once, in another order or shape. It may repeat
 // or drop some where the program does not declare all sizes.

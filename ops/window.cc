@@ -2,27 +2,38 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
 
 #include "absl/numeric/int128.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ops/window_axes.h"
 #include "proto/base/status_macros.h"
 
 namespace fixpoint {
 namespace {
 
-absl::Status CheckTwo(absl::string_view name, const std::vector<int64_t>& values) {
-  if (values.size() == 2 && values[0] > 0 && values[1] > 0) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(name, " is [", absl::StrJoin(values, ", "), "]; want two positive numbers"));
+std::string NumberText(size_t count) {
+  return count == 2 ? "two" : count == 3 ? "three" : absl::StrCat(count);
 }
 
-absl::Status CheckPaddings(const std::vector<int64_t>& paddings) {
+absl::Status CheckEach(absl::string_view name, const std::vector<int64_t>& values, size_t axes) {
+  const bool positive = std::all_of(values.begin(), values.end(), [](int64_t v) { return v > 0; });
+  if (positive && values.size() == axes) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(name, " is [", absl::StrJoin(values, ", "),
+                                                 "]; want ", NumberText(axes),
+                                                 " positive numbers"));
+}
+
+absl::Status CheckPaddings(const std::vector<int64_t>& paddings, size_t axes) {
   const bool negative =
       std::any_of(paddings.begin(), paddings.end(), [](int64_t p) { return p < 0; });
-  if (!negative && (paddings.size() == 2 || paddings.size() == 4)) return absl::OkStatus();
+  if (!negative && (paddings.size() == axes || paddings.size() == 2 * axes)) {
+    return absl::OkStatus();
+  }
   return absl::InvalidArgumentError(absl::StrCat("paddings is [", absl::StrJoin(paddings, ", "),
-                                                 "]; want 2 or 4 numbers, none negative"));
+                                                 "]; want ", axes, " or ", 2 * axes,
+                                                 " numbers, none negative"));
 }
 
 absl::int128 Extent(const WindowAxis& axis) {
@@ -38,18 +49,20 @@ absl::StatusOr<int64_t> Narrow(absl::int128 value) {
 
 }  // namespace
 
-absl::StatusOr<Window> MakeWindow(const WindowAttrs& attrs, DimsView kernel, DimsView size) {
-  RETURN_IF_ERROR(CheckTwo("strides", attrs.strides));
-  RETURN_IF_ERROR(CheckTwo("dilations", attrs.dilations));
-  RETURN_IF_ERROR(CheckPaddings(attrs.paddings));
+absl::StatusOr<WindowAxes> MakeWindowAxes(const WindowAttrs& attrs, DimsView kernel,
+                                          DimsView size) {
+  const size_t axes = kernel.size();
+  RETURN_IF_ERROR(CheckEach("strides", attrs.strides, axes));
+  RETURN_IF_ERROR(CheckEach("dilations", attrs.dilations, axes));
+  RETURN_IF_ERROR(CheckPaddings(attrs.paddings, axes));
   const bool same = attrs.padding_algorithm == "SAME";
   const bool valid = attrs.padding_algorithm == "VALID";
   if (!same && !valid && attrs.padding_algorithm != "EXPLICIT") {
     return absl::InvalidArgumentError(absl::StrCat(
         "padding_algorithm is \"", attrs.padding_algorithm, "\"; want EXPLICIT, SAME or VALID"));
   }
-  Window window;
-  for (int i = 0; i < 2; ++i) {
+  WindowAxes window(axes);
+  for (size_t i = 0; i < axes; ++i) {
     WindowAxis& axis = window[i];
     axis.kernel = kernel[i];
     axis.stride = attrs.strides[i];
@@ -61,12 +74,17 @@ absl::StatusOr<Window> MakeWindow(const WindowAttrs& attrs, DimsView kernel, Dim
       axis.pad_before = total / 2;
       axis.pad_after = total - axis.pad_before;
     } else if (!same && !valid) {
-      const bool per_side = attrs.paddings.size() == 4;
+      const bool per_side = attrs.paddings.size() == 2 * axes;
       axis.pad_before = attrs.paddings[per_side ? 2 * i : i];
       axis.pad_after = attrs.paddings[per_side ? 2 * i + 1 : i];
     }
   }
   return window;
+}
+
+absl::StatusOr<Window> MakeWindow(const WindowAttrs& attrs, DimsView kernel, DimsView size) {
+  ASSIGN_OR_RETURN(const WindowAxes axes, MakeWindowAxes(attrs, kernel.first(2), size.first(2)));
+  return Window{axes[0], axes[1]};
 }
 
 absl::StatusOr<int64_t> WindowCount(int64_t size, const WindowAxis& axis, bool ceil_mode) {

@@ -130,8 +130,16 @@ std::vector<ComparedVariable> WrittenVariables(const Program& program) {
   return written;
 }
 
-// Adds what ops of block 0 of any of the programs write that is no tensor of one run.
+WhyLeftOut WhyNeverCompared(const Variable& variable) {
+  if (variable.persistable()) return WhyLeftOut::kPersistable;
+  const bool is_tensor = variable.desc()->type().type() == VarType::LOD_TENSOR;
+  return is_tensor ? WhyLeftOut::kNotWritten : WhyLeftOut::kNoTensor;
+}
+
+// Adds what ops of block 0 of any of the programs name as outputs that is none of the `tensors`
+// that they write.
 void AddNeverCompared(std::initializer_list<const Program*> programs,
+                      const absl::flat_hash_set<std::string>& tensors,
                       std::vector<VariableLeftOut>* left_out) {
   absl::flat_hash_set<absl::string_view> seen;
   for (const Program* program : programs) {
@@ -140,11 +148,8 @@ void AddNeverCompared(std::initializer_list<const Program*> programs,
       for (const Argument* output : op.outputs()) {
         const Variable* variable = output->variable();
         if (variable == nullptr || variable->desc() == nullptr) continue;
-        const bool is_tensor = variable->desc()->type().type() == VarType::LOD_TENSOR;
-        if (is_tensor && !variable->persistable()) continue;
-        if (!seen.insert(variable->name()).second) continue;
-        left_out->push_back({variable->name(), variable->persistable() ? WhyLeftOut::kPersistable
-                                                                       : WhyLeftOut::kNoTensor});
+        if (tensors.contains(variable->name()) || !seen.insert(variable->name()).second) continue;
+        left_out->push_back({variable->name(), WhyNeverCompared(*variable)});
       }
     }
   }
@@ -362,9 +367,11 @@ absl::StatusOr<Comparison> Comparison::Create(const RunnableProgram& program,
   const std::vector<WrittenTensor> written_by_other = WrittenTensors(*other.program);
   absl::flat_hash_set<std::string> others;
   for (const WrittenTensor& tensor : written_by_other) others.insert(tensor.name);
+  absl::flat_hash_set<std::string> tensors = others;
   std::vector<ComparedVariable> variables;
   std::vector<VariableLeftOut> left_out;
   for (ComparedVariable& variable : WrittenVariables(*program.program)) {
+    tensors.insert(variable.name);
     if (others.erase(variable.name) > 0) {
       variables.push_back(std::move(variable));
     } else {
@@ -374,7 +381,7 @@ absl::StatusOr<Comparison> Comparison::Create(const RunnableProgram& program,
   for (const WrittenTensor& tensor : written_by_other) {
     if (others.contains(tensor.name)) left_out.push_back({tensor.name, WhyLeftOut::kOnlyInOther});
   }
-  AddNeverCompared({program.program, other.program}, &left_out);
+  AddNeverCompared({program.program, other.program}, tensors, &left_out);
   if (variables.empty()) {
     return absl::FailedPreconditionError(
         absl::StrCat("no tensor is written under the same name in ", program.program->name(),

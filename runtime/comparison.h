@@ -67,6 +67,7 @@ enum class WhyLeftOut {
   kOnlyInOther,    // no op of the first program does
   kPersistable,
   kNoTensor,
+  kNotWritten,  // its ops do not write it in test mode
 };
 
 struct VariableLeftOut {

@@ -8,6 +8,8 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "ops/code_dtype.h"
+#include "ops/era.h"
+#include "ops/written_outputs.h"
 #include "proto/program/feeds_and_fetches.h"
 #include "proto/program/rewriter.h"
 
@@ -30,13 +32,15 @@ bool HoldsNumbersOrCodes(const Variable& variable) {
 }  // namespace
 
 std::vector<WrittenTensor> WrittenTensors(const Program& program) {
+  const Era era = EraOf(program);
   std::vector<WrittenTensor> written;
   absl::flat_hash_set<std::string> names;
   for (const Op& op : program.block(0).ops()) {
     if (IsFeed(op)) continue;
     for (const Argument* output : op.outputs()) {
+      if (!IsPlainTensor(output->variable()) || !IsWritten(*output, era)) continue;
       std::string name(output->name());
-      if (IsPlainTensor(output->variable()) && names.insert(name).second) {
+      if (names.insert(name).second) {
         written.push_back({std::move(name), &op});
       }
     }

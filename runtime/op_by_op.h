@@ -17,7 +17,8 @@ struct WrittenTensor {
   std::string name;
   const Op* op;  // the first that writes it
 };
-// Each once, in the order in which ops write them.
+// Each once, in the order in which ops write them. What an op names as an output and does not write
+// (IsWritten) is none.
 std::vector<WrittenTensor> WrittenTensors(const Program& program);
 
 // What ops read instead of a tensor.

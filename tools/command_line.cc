@@ -59,8 +59,11 @@ std::string FlagHelp(const std::string& name) {
   const bool is_on = is_bool && flag.default_value == "true";
   const std::string left =
       absl::StrCat("--", is_on ? "no" : "", name, is_bool ? "" : absl::StrCat("=", flag.type));
-  const std::string tail =
-      is_bool || flag.default_value.empty() ? "" : absl::StrCat(" [", flag.default_value, "]");
+  std::string value = flag.default_value;
+  double number = 0;
+  // gflags writes 0.6 with all the digits of the nearest double.
+  if (flag.type == "double" && absl::SimpleAtod(value, &number)) value = absl::StrCat(number);
+  const std::string tail = is_bool || value.empty() ? "" : absl::StrCat(" [", value, "]");
   return absl::StrFormat("  %-24s %s%s\n", left, flag.description, tail);
 }
 

@@ -31,7 +31,8 @@ std::string FirstText(const FirstDifference& first) {
 }
 
 constexpr WhyLeftOut kReasonsLeftOut[] = {WhyLeftOut::kOnlyInProgram, WhyLeftOut::kOnlyInOther,
-                                          WhyLeftOut::kPersistable, WhyLeftOut::kNoTensor};
+                                          WhyLeftOut::kPersistable, WhyLeftOut::kNoTensor,
+                                          WhyLeftOut::kNotWritten};
 
 absl::string_view NameOf(WhyLeftOut why) {
   switch (why) {
@@ -43,6 +44,8 @@ absl::string_view NameOf(WhyLeftOut why) {
       return "persistable";
     case WhyLeftOut::kNoTensor:
       return "no_tensor";
+    case WhyLeftOut::kNotWritten:
+      return "not_written";
   }
   return "";
 }
@@ -58,6 +61,8 @@ std::string SentenceOf(WhyLeftOut why, const std::string& program, const std::st
       return "they are state, which is persistable";
     case WhyLeftOut::kNoTensor:
       return "they are no tensors";
+    case WhyLeftOut::kNotWritten:
+      return "ops write them in training alone";
   }
   return "";
 }

@@ -130,7 +130,9 @@ std::string Verdict(const CostReport& report, const Columns& columns) {
   std::string text = absl::StrFormat("on integers it is expected to take %.2f of the time%s\n",
                                      ratio, ratio >= 1 ? ": no faster than now" : "");
   if (!kernels::HasExactIntegerProducts()) {
-    text += "without VNNI codes are multiplied as floats: the results are the same bits\n";
+    absl::StrAppend(&text, "without VNNI codes are multiplied ",
+                    kernels::AddsPairsOfProducts() ? "in pairs" : "as floats",
+                    ": the results are the same bits\n");
   }
   return text;
 }

@@ -39,9 +39,12 @@ bool MultipliesByteCodes(const Program& program) {
 }  // namespace
 
 std::string IntegerSpeedNote(const Program& program, const std::string& path) {
-  if (kernels::HasExactIntegerProducts() || !MultipliesByteCodes(program)) return "";
+  if (kernels::HasExactIntegerProducts() || kernels::AddsPairsOfProducts() ||
+      !MultipliesByteCodes(program)) {
+    return "";
+  }
   return absl::StrCat("note: ", path,
-                      ": this machine has no VNNI, so that integers of 8 bits are multiplied as "
+                      ": this machine has no AVX2, so that integers of 8 bits are multiplied as "
                       "floats: the results are the same, and take longer than those of the float "
                       "program\n");
 }

@@ -110,15 +110,15 @@ absl::StatusOr<NetworkEnds> FindNetworkEnds(const Program& program, const std::s
   NetworkEnds ends;
   ends.outputs = fetches.empty() ? NamesOf(FetchedVariables(program)) : fetches;
   if (ends.outputs.empty()) {
-    // Programs have other inputs than images and labels too: then nothing tells the scores.
-    const absl::StatusOr<NetworkVariables> variables = FindNetworkVariables(program, named);
-    if (!variables.ok() || variables->scores.empty()) {
+    ASSIGN_OR_RETURN(const NetworkVariables variables,
+                     FindNetworkVariables(program, named, NetworkInputs::kAny));
+    if (variables.scores.empty()) {
       return UsageError(absl::StrCat(path,
                                      " fetches nothing and has no cross entropy: which variable is "
                                      "computed? ",
                                      flag));
     }
-    ends.outputs = {variables->scores};
+    ends.outputs = {variables.scores};
   }
   ends.inputs = NamesOf(NeededInputs(program, ends.outputs, /*runs_all=*/false));
   return ends;

@@ -30,10 +30,10 @@ absl::string_view RoleText(const LearnedRange& range) {
 // Of all channels.
 std::string RangeText(const LearnedRange& range) {
   if (range.scales.empty()) return absl::StrFormat("%12s  %12s", "each run", "each run");
-  float min = range.Min(0);
+  float min = range.Smallest(0);
   float max = range.Max(0);
   for (size_t i = 1; i < range.scales.size(); ++i) {
-    min = std::min(min, range.Min(i));
+    min = std::min(min, range.Smallest(i));
     max = std::max(max, range.Max(i));
   }
   return absl::StrFormat("%12.6g  %12.6g", min, max);
@@ -47,8 +47,8 @@ void AppendChannels(const LearnedRange& range, size_t indent, std::string* text)
   const size_t shown = std::min(kFirstChannels, range.scales.size());
   for (size_t i = 0; i < shown; ++i) {
     absl::StrAppendFormat(text, "%-*s  %12.6g  %12.6g  %12.6g  %s\n", indent,
-                          absl::StrCat("  channel ", i), range.Min(i), range.Max(i), range.Step(i),
-                          ZeroPointText(range, i));
+                          absl::StrCat("  channel ", i), range.Smallest(i), range.Max(i),
+                          range.Step(i), ZeroPointText(range, i));
   }
   if (range.scales.size() > shown) {
     absl::StrAppend(text, "  and ", range.scales.size() - shown, " more channels\n");
@@ -107,7 +107,7 @@ std::string RangesJson(absl::string_view file, const std::vector<LearnedRange>& 
       for (size_t i = 0; i < range.scales.size(); ++i) write(i);
       json.EndArray();
     };
-    list("min", [&](size_t i) { json.Float(range.Min(i)); });
+    list("min", [&](size_t i) { json.Float(range.Smallest(i)); });
     list("max", [&](size_t i) { json.Float(range.Max(i)); });
     if (!range.is_observed) list("step", [&](size_t i) { json.Float(range.Step(i)); });
     if (range.is_affine) list("zero_point", [&](size_t i) { json.Float(range.zero_points[i]); });

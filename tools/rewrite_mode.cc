@@ -12,11 +12,18 @@
 namespace fixpoint {
 namespace {
 
-// What is told of patterns, if there are any, and where the result is.
+constexpr char kNothingChanged[] = "no pass changed anything\n";
+
+// What patterns and other passes did, and where the result is.
 std::string RewriteText(const RewriteReport& report, bool has_patterns, bool explain,
                         const std::string& written) {
-  return absl::StrCat(explain ? RewriteExplainTable(report) : "",
-                      has_patterns ? RewriteAccountTable(report) : "",
+  std::string account;
+  if (has_patterns || !report.replaced.empty()) {
+    account = RewriteAccountTable(report);
+  } else if (!report.is_changed) {
+    account = kNothingChanged;
+  }
+  return absl::StrCat(explain ? RewriteExplainTable(report) : "", account,
                       written.empty() ? "" : absl::StrCat("wrote ", written, "\n"));
 }
 

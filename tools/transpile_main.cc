@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ops/quantizer_table.h"
+#include "proto/base/nearest_name.h"
 #include "proto/base/status_macros.h"
 #include "runtime/row_formats.h"
 #include "tools/command_line.h"
@@ -337,7 +338,9 @@ absl::StatusOr<ExitCode> Run(const CommandLine& line,
   const std::string& path = line.arguments[0];
   if (FLAGS_mode != "train" && FLAGS_mode != "test" && FLAGS_mode != "rewrite" &&
       FLAGS_mode != "prepare" && FLAGS_mode != "freeze" && FLAGS_mode != "lower") {
-    return UsageError(absl::StrCat("--mode=", FLAGS_mode,
+    const std::string nearest =
+        DidYouMean(FLAGS_mode, {"train", "test", "rewrite", "prepare", "freeze", "lower"});
+    return UsageError(absl::StrCat("--mode=", FLAGS_mode, nearest,
                                    "; there are train, test, rewrite, prepare, freeze and lower"));
   }
   if (FLAGS_undo && std::count(line.flags.begin(), line.flags.end(), "mode") > 0) {

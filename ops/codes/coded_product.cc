@@ -41,6 +41,8 @@ struct Form {
 SumsOrReason SumsOfConvolution(const Form& form, const Dims& weight) {
   const int64_t groups = form.attributes.Int("groups");
   if (groups < 1) return IntegerReason::kAttributes;
+  constexpr size_t kRankOfVolumes = 5;  // no kernel of codes convolves them
+  if (weight.size() == kRankOfVolumes) return IntegerReason::kNoRule;
   ProductSums sums;
   sums.channel_axis = *form.trait.WeightAxis(form.attributes, /*is_weight=*/true, 4);
   if (form.trait.form == ProductTrait::Form::kTransposedConvolution) sums.channel_groups = groups;

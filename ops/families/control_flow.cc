@@ -28,9 +28,8 @@ absl::Status InferSelectOutput(InferContext& op) {
   return absl::OkStatus();
 }
 
-// The gradient op's block is a new one, which the backward pass fills; the op's maker cannot.
-void LeaveToBackwardPass(const OpDesc&, Era, std::vector<OpDesc>* gradients) { gradients->clear(); }
-
+// The backward pass writes the gradient op's block, and names in its slots what that reads and
+// makes; until then sub_block is the forward op's.
 void DefineBlocks(OpList& ops) {
   ops.Define("while(X*?, Condition*) -> (Out*, StepScopes)")
       .Doc(
@@ -40,19 +39,20 @@ void DefineBlocks(OpList& ops) {
       .Attr("sub_block", Required(BLOCK))
       .Hints("is_test, skip_eager_deletion_vars")
       .Gradient("while_grad(X, Out, StepScopes, Out@GRAD) -> (X@GRAD)")
-      .GradientBy(LeaveToBackwardPass)
-      .GradientNotKnown();
+      .GradientAttr("original_output_grad", Strings({}));
   ops.Define("conditional_block(Cond*, Input*?) -> (Out*, Scope)")
       .Doc("Runs sub_block if Cond holds (is_scalar_condition), or if no Cond is empty.")
       .Captures("Input")
       .Attr("sub_block", Required(BLOCK))
       .Attr("is_scalar_condition", Bool(false))
       .Hints("skip_eager_deletion_vars")
-      .Gradient("conditional_block_grad(Cond, Input, Out, Out@GRAD, Scope) -> (Input@GRAD)")
-      .GradientBy(LeaveToBackwardPass)
-      .GradientNotKnown();
+      .Gradient("conditional_block_grad(Cond, Input, Out, Out@GRAD, Scope) -> (Input@GRAD)");
   ops.Define("recurrent(inputs*, initial_states*, parameters*?) -> (outputs*, step_scopes)")
-      .Doc("Runs sub_block once per time step of inputs.")
+      .Doc(
+          "Runs sub_block for each step of inputs [steps, ...], whose variables of these names "
+          "hold that step of inputs and outputs. ex_states begin as initial_states, and then are "
+          "what "
+          "states were after the step before.")
       .Captures("parameters")
       .Attr("has_states", Bool(false))
       .Attr("ex_states", Required(STRINGS))
@@ -61,7 +61,9 @@ void DefineBlocks(OpList& ops) {
       .Attr("reverse", Bool(false))
       .Attr("is_train", Bool(true))
       .Hints("skip_eager_deletion_vars")
-      .GradientNotKnown();
+      .Gradient(
+          "recurrent_grad(inputs, initial_states, parameters, outputs, step_scopes, outputs@GRAD, "
+          "step_scopes@GRAD=step_scopes) -> (inputs@GRAD, initial_states@GRAD, parameters@GRAD)");
   ops.Define("select_input(X*, Mask) -> (Out)")
       .Doc("Out = X[Mask], of any size; the others need no value. Mask is INT32 [1].")
       .Infer(InferSelectInput)

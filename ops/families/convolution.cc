@@ -7,10 +7,12 @@
 
 #include "absl/numeric/int128.h"
 #include "absl/strings/str_cat.h"
+#include "ops/code_dtype.h"
 #include "ops/families/integer_ops.h"
 #include "ops/fused_work.h"
 #include "ops/infer.h"
 #include "ops/infer_rules.h"
+#include "ops/int8_convolution.h"
 #include "ops/op_schema_builder.h"
 #include "ops/window.h"
 #include "proto/base/status_macros.h"
@@ -55,10 +57,10 @@ absl::StatusOr<int64_t> TimesGroups(int64_t channels, int64_t groups) {
       absl::StrCat(groups, " groups of ", channels, " channels are more than an int64 holds"));
 }
 
-absl::Status InferConv2d(InferContext& op) {
+absl::Status InferImages(InferContext& op, std::optional<DataType> dtype) {
   const TensorInfo input = op.Input("Input");
   const TensorInfo filter = op.Input("Filter");
-  op.SetOutput("Output", input.dtype, std::nullopt);
+  op.SetOutput("Output", dtype, std::nullopt);
   if (!input.has_dims() || !filter.has_dims()) return absl::OkStatus();
   ASSIGN_OR_RETURN(const Geometry geometry, ReadGeometry(op, input, filter));
   ASSIGN_OR_RETURN(const int64_t groups, PositiveAttr(op, "groups"));
@@ -78,8 +80,19 @@ absl::Status InferConv2d(InferContext& op) {
     int64_t& size = out[geometry.height_axis + i];
     ASSIGN_OR_RETURN(size, WindowCount(size, geometry.window[i]));
   }
-  op.SetOutput("Output", input.dtype, out);
+  op.SetOutput("Output", dtype, out);
   return absl::OkStatus();
+}
+
+absl::Status InferConv2d(InferContext& op) { return InferImages(op, op.Input("Input").dtype); }
+
+// Images of codes, as oneDNN computes it (ops/int8_convolution.h), or of floats.
+absl::Status InferOfCodesOrFloats(InferContext& op) {
+  const std::optional<DataType> dtype = op.Input("Input").dtype;
+  if (!dtype || !IsCodeDtype(*dtype)) return InferImages(op, dtype);
+  std::optional<DataType> residual;
+  if (op.HasInput("ResidualData")) residual = op.Input("ResidualData").dtype;
+  return InferImages(op, Int8ConvolutionDtype(op, residual));
 }
 
 // What `output_size` or `output_padding` make of the size that the formula gives.
@@ -195,6 +208,14 @@ OpSchemaBuilder& DefineFusedActivation(OpSchemaBuilder& op, Eras eras = Eras::kA
       .Attr("fuse_beta", Float(0), eras);
 }
 
+// Of codes (ops/int8_convolution.h).
+void DefineInt8Scales(OpSchemaBuilder& op, Eras eras) {
+  op.Attr("Scale_in", Float(1), eras)
+      .Attr("Scale_out", Float(1), eras)
+      .Attr("Scale_in_eltwise", Float(1), eras)
+      .Attr("Scale_weights", Floats({1}), eras);
+}
+
 OpSchemaBuilder& DefineConvolution(OpList& ops, absl::string_view type) {
   OpSchemaBuilder& op =
       ops.Define(absl::StrCat(type, "(Input, Filter, Bias?@1, ResidualData?@1) -> (Output)"));
@@ -205,10 +226,9 @@ OpSchemaBuilder& DefineConvolution(OpList& ops, absl::string_view type) {
       .IsOfSamples()
       .Attr("fuse_brelu", Bool(false), Eras::kFluid)
       .Attr("fuse_brelu_threshold", Float(6), Eras::kFluid)
-      .Hints(
-          "is_test, use_mkldnn, use_addto@2, workspace_size_MB, exhaustive_search, "
-          "force_fp32_output")
-      .Infer(InferConv2d)
+      .Hints("is_test, use_mkldnn, use_addto@2, workspace_size_MB, exhaustive_search")
+      .Attr("force_fp32_output", Bool(false))
+      .Infer(InferOfCodesOrFloats)
       .QuantizableOperands(SlotRole::ACTIVATION, SlotRole::WEIGHT)
       .QuantizableInput("Bias", SlotRole::ADDEND)
       .QuantizableInput("ResidualData", SlotRole::ADDEND)
@@ -247,15 +267,15 @@ std::vector<OpSchema> ConvolutionOps() {
       .Attr("fuse_relu_before_depthwise_conv", Bool(false), Eras::kFluid)
       .Hints("use_quantizer@1");
   DefineFusedActivation(conv2d, Eras::kFluid)
-      .Attr("fuse_residual_connection", Bool(false), Eras::kFluid)
-      .Hints("Scale_in@1, Scale_out@1, Scale_in_eltwise@1, Scale_weights@1");
+      .Attr("fuse_residual_connection", Bool(false), Eras::kFluid);
+  DefineInt8Scales(conv2d, Eras::kFluid);
   OpSchemaBuilder& depthwise = DefineConvolution(ops, "depthwise_conv2d");
   depthwise.Doc("conv2d with as many groups as Input has channels.")
       .Attr("fuse_relu_before_depthwise_conv", Bool(false))
       .Hints("use_cudnn, use_quantizer");
-  DefineFusedActivation(depthwise)
-      .Attr("fuse_residual_connection", Bool(false))
-      .Hints("Scale_in, Scale_out, Scale_in_eltwise, Scale_weights, mkldnn_data_type@2");
+  DefineFusedActivation(depthwise).Attr("fuse_residual_connection", Bool(false));
+  DefineInt8Scales(depthwise, Eras::kAll);
+  depthwise.Hints("mkldnn_data_type@2");
   DefineTransposed(ops, "conv2d_transpose")
       .Doc(
           "Gradient of conv2d with respect to its input, of Input [N,C,H,W] and Filter "

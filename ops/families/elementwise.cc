@@ -78,6 +78,7 @@ std::vector<OpSchema> ElementwiseOps() {
       .Attr("axis", Int(-1))
       .KeepsSignIf(ProductKeepsSign)
       .MultipliesElements()
+      .IsOfSamples()
       .GivesImages()
       .Infer(InferStored(InferElementwise, "Out"));
   return ops.Build();

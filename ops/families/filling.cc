@@ -176,6 +176,14 @@ std::vector<OpSchema> FillingOps() {
       .QuantizableOutputs({"Out"})
       .Gradient("assign(X=Out@GRAD) -> (Out=X@GRAD)")
       .GradientBy(ClearGradientAttrs);
+  ops.Define("rnn_memory_helper(X) -> (Out)")
+      .Doc("Out = X: what a step of a StaticRNN hands to the next one.")
+      .Attr("dtype", Int(VarType::FP32))
+      .Infer(SameAs("X", {"Out"}))
+      .Copies()
+      .IsOfSamples()
+      .QuantizableOutputs({"Out"})
+      .Gradient("rnn_memory_helper_grad(X, Out, Out@GRAD) -> (X@GRAD)");
   ops.Define("dither(X) -> (Out)")
       .Doc(
           "Out = X + u - 1/2, with u uniform in [0, 1), by which rounding to the nearest becomes "

@@ -90,21 +90,36 @@ absl::Status InferIndexSample(InferContext& op) {
   return absl::OkStatus();
 }
 
+absl::Status CheckAlongAxis(const TensorInfo& x, const TensorInfo& index, int64_t named_axis) {
+  ASSIGN_OR_RETURN(const int axis, NormalizeAxis(named_axis, x.rank()));
+  Dims others(index.dims.begin(), index.dims.end());
+  if (index.rank() == x.rank()) others[axis] = x.dims[axis];
+  if (MayBeEqual(others, x.dims)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("Index is ", DimsText(index.dims),
+                                                 " and Input is ", DimsText(x.dims),
+                                                 "; want equal sizes but on axis ", axis));
+}
+
 absl::Status InferTakeAlongAxis(InferContext& op) {
   const TensorInfo x = op.Input("Input");
   const TensorInfo index = op.Input("Index");
   op.SetOutput("Result", x.dtype, std::nullopt);
   if (!x.has_dims() || !index.has_dims()) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const int axis, NormalizeAxis(op.Int("Axis"), x.rank()));
-  Dims others(index.dims.begin(), index.dims.end());
-  if (index.rank() == x.rank()) others[axis] = x.dims[axis];
-  if (!MayBeEqual(others, x.dims)) {
-    return absl::InvalidArgumentError(absl::StrCat("Index is ", DimsText(index.dims),
-                                                   " and Input is ", DimsText(x.dims),
-                                                   "; want equal sizes but on axis ", axis));
-  }
+  RETURN_IF_ERROR(CheckAlongAxis(x, index, op.Int("Axis")));
   op.SetOutput("Result", x.dtype, Dims(index.dims.begin(), index.dims.end()));
   return absl::OkStatus();
+}
+
+absl::Status InferPutAlongAxis(InferContext& op) {
+  const TensorInfo x = op.Input("Input");
+  const TensorInfo index = op.Input("Index");
+  const TensorInfo value = op.Input("Value");
+  op.SetOutputLike("Result", x);
+  if (!x.has_dims() || !index.has_dims()) return absl::OkStatus();
+  RETURN_IF_ERROR(CheckAlongAxis(x, index, op.Int("Axis")));
+  if (!value.has_dims() || MayBeEqual(value.dims, index.dims)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("Value is ", DimsText(value.dims), " and Index ",
+                                                 DimsText(index.dims), "; want one shape"));
 }
 
 // The gradient of X has Out's dims, that of Updates its own.
@@ -150,6 +165,7 @@ void DefineGathers(OpList& ops) {
       .Attr("Axis", Int(0))
       .Infer(InferTakeAlongAxis)
       .TakeLod({})
+      .Moves("Input")
       .Gradient("take_along_axis_grad(Input, Index, Result@GRAD) -> (Input@GRAD)");
 }
 
@@ -160,6 +176,19 @@ void DefineScatters(OpList& ops) {
       .Infer(SameAs("X", {"Out"}))
       .Gradient("scatter_grad(Ids, Updates, Out@GRAD) -> (X@GRAD, Updates@GRAD)")
       .GradientInfer(InferScatterGradient);
+  ops.Define("put_along_axis(Input, Index, Value) -> (Result)")
+      .Doc(
+          "Input, with element i of each line of Value along Axis put to the place Index[i] of "
+          "Input's line, or added or multiplied there by Reduce: to what Input has, or, without "
+          "Include_self, to nothing.")
+      .Attr("Axis", Required(INT))
+      .Attr("Reduce", String("assign"))
+      .Attr("Include_self", Bool(true))
+      .Infer(InferPutAlongAxis)
+      .TakeLod({})
+      .Gradient(
+          "put_along_axis_grad(Input, Index, Value, Result, Result@GRAD) -> (Input@GRAD, "
+          "Value@GRAD)");
   ops.Define("scatter_nd_add(X, Index, Updates) -> (Out)")
       .Doc("X with Updates added at rows of indices of its first axes: Index [..., K].")
       .Infer(InferScatterNdAdd)

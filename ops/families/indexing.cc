@@ -140,6 +140,31 @@ absl::Status InferWhereIndex(InferContext& op) {
   return absl::OkStatus();
 }
 
+absl::Status InferMaskedSelect(InferContext& op) {
+  const TensorInfo x = op.Input("X");
+  const TensorInfo mask = op.Input("Mask");
+  op.SetOutput("Y", x.dtype, Dims{kUnknownDim});
+  if (!x.has_dims() || !mask.has_dims()) return absl::OkStatus();
+  if (MayBeEqual(x.dims, mask.dims)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("Mask is ", DimsText(mask.dims), "; want ", DimsText(x.dims), ", as X"));
+}
+
+absl::Status InferUnique(InferContext& op) {
+  const TensorInfo x = op.Input("X");
+  ASSIGN_OR_RETURN(const DataType index, DataTypeAttr(op, "dtype"));
+  const bool is_whole = op.era() == Era::kFluid || op.Ints("axis").empty();
+  if (!is_whole) return absl::OkStatus();
+  op.SetOutput("Out", x.dtype, Dims{kUnknownDim});
+  int64_t size = kUnknownDim;
+  if (x.has_dims()) {
+    ASSIGN_OR_RETURN(size, ElementCount(x.dims));
+  }
+  op.SetOutput("Index", index, Dims{size});
+  for (const char* slot : {"Indices", "Counts"}) op.SetOutput(slot, index, Dims{kUnknownDim});
+  return absl::OkStatus();
+}
+
 // A sparse gradient has only the rows that were looked up.
 absl::Status InferLookupGradient(InferContext& op) {
   op.SetOutputLike("W@GRAD", op.Input("W"));
@@ -271,6 +296,25 @@ std::vector<OpSchema> IndexingOps() {
       .TakeLod({})
       .Infer(InferWhereIndex)
       .GradientNotKnown();
+  ops.Define("masked_select(X, Mask) -> (Y)")
+      .Doc("The elements of X where Mask is true, one after the other.")
+      .Infer(InferMaskedSelect)
+      .TakeLod({})
+      .KeepsRange()
+      .Gradient("masked_select_grad(X#, Mask, Y@GRAD) -> (X@GRAD)");
+  ops.Define("unique(X) -> (Out, Index, Indices?@2, Counts?@2)")
+      .Doc(
+          "The different elements of X, in ascending order if is_sorted, else as they come; Index: "
+          "where each of X's is among them; Indices: where each is first in X; Counts: how often.")
+      .Attr("dtype", Required(INT), Eras::kFluid)
+      .Attr("dtype", Int(VarType::INT64), Eras::kPaddle2)
+      .Attr("return_index", Bool(false), Eras::kPaddle2)
+      .Attr("return_inverse", Bool(false), Eras::kPaddle2)
+      .Attr("return_counts", Bool(false), Eras::kPaddle2)
+      .Attr("axis", Ints({}), Eras::kPaddle2)
+      .Attr("is_sorted", Bool(false), Eras::kPaddle2)
+      .Infer(InferUnique)
+      .TakeLod({});
   ops.Define("merge_selected_rows(X) -> (Out)")
       .Doc("Sparse rows, those of one index added up.")
       .Infer(SameAs("X", {"Out"}));

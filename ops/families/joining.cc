@@ -292,6 +292,7 @@ void DefineParts(OpList& ops) {
       .Infer(InferStack)
       .TakeLod({})
       .QuantizableOutputs({"Y"})
+      .JoinsValues()
       .Gradient("stack_grad(Y@GRAD, X@2) -> (X@GRAD)");
   ops.Define("unstack(X) -> (Y*)")
       .Doc("The inverse of stack.")

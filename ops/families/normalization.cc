@@ -73,6 +73,12 @@ std::optional<StageTrait::Stages> StagesOfNorm(const OpAttributes& op) {
   return StageTrait::Stages{{{Kind::kMultiplyChannel}, {Kind::kAddChannel}}};
 }
 
+absl::Status InferGroupNormGradient(InferContext& op) {
+  RETURN_IF_ERROR(InferGradients(op));
+  op.SetOutputLike("X@GRAD", op.Input("Y"));
+  return absl::OkStatus();
+}
+
 absl::Status InferLayerNorm(InferContext& op) {
   const TensorInfo x = op.Input("X");
   op.SetOutputLike("Y", x);
@@ -181,7 +187,15 @@ std::vector<OpSchema> NormalizationOps() {
       .Attr("data_layout", String("NCHW"))
       .Infer(SameAs("X", {"Y"}))
       .QuantizableOutputs({"Y", "Mean", "Variance"})
-      .GradientNotKnown();
+      .Gradient(
+          "group_norm_grad(Scale, Bias, Y, Mean, Variance, Y@GRAD) -> "
+          "(X@GRAD, Scale@GRAD, Bias@GRAD)",
+          Eras::kFluid)
+      .Gradient(
+          "group_norm_grad(X, Scale, Bias, Y, Mean, Variance, Y@GRAD) -> "
+          "(X@GRAD, Scale@GRAD, Bias@GRAD)",
+          Eras::kPaddle2)
+      .GradientInfer(InferGroupNormGradient);
   ops.Define("dropout(X, Seed?) -> (Out, Mask@1, Mask?@2)")
       .Doc(
           "Drops elements with dropout_prob. upscale_in_train divides the others by 1 - p; "
@@ -197,6 +211,20 @@ std::vector<OpSchema> NormalizationOps() {
       .KeepsSign()
       .Gradient("dropout_grad(Mask, Out@GRAD) -> (X@GRAD)")
       .GradientInfer(SameAs("Out@GRAD", {"X@GRAD"}));
+  ops.Define("lrn(X) -> (Out, MidOut)")
+      .Doc(
+          "Out = X * MidOut^-beta, MidOut = k + alpha * the sum of squares of X over the n "
+          "channels "
+          "around each.")
+      .Attr("n", Int(5))
+      .Attr("k", Float(2))
+      .Attr("alpha", Float(1e-4f))
+      .Attr("beta", Float(0.75f))
+      .Attr("data_format", String("AnyLayout"))
+      .Hints("is_test, use_mkldnn")
+      .Infer(SameAs("X", {"Out", "MidOut"}))
+      .IsOfSamples()
+      .Gradient("lrn_grad(X, Out, MidOut, Out@GRAD) -> (X@GRAD)");
   return ops.Build();
 }
 

@@ -6,6 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "ops/families/integer_ops.h"
 #include "ops/infer.h"
+#include "ops/infer_rules.h"
 #include "ops/op_form.h"
 #include "ops/op_schema_builder.h"
 #include "ops/window.h"
@@ -86,6 +87,23 @@ bool KeepsRange(const OpAttributes& op) { return IsMaxPooling(op) && EveryWindow
 // An average over nothing is 0.
 bool KeepsSign(const OpAttributes& op) { return !IsMaxPooling(op) || EveryWindowMeetsTheImage(op); }
 
+absl::Status InferMaxout(InferContext& op) {
+  const TensorInfo x = op.Input("X");
+  op.SetOutput("Out", x.dtype, std::nullopt);
+  ASSIGN_OR_RETURN(const int64_t groups, PositiveAttr(op, "groups"));
+  if (!x.has_dims()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const int axis, NormalizeAxis(op.Int("axis"), x.rank()));
+  if (x.dims[axis] >= 0 && x.dims[axis] % groups != 0) {
+    return absl::InvalidArgumentError(absl::StrCat("groups is ", groups, " and X ",
+                                                   DimsText(x.dims), "; want a divisor of the ",
+                                                   x.dims[axis], " channels"));
+  }
+  Dims out(x.dims.begin(), x.dims.end());
+  if (out[axis] >= 0) out[axis] /= groups;
+  op.SetOutput("Out", x.dtype, out);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 std::vector<OpSchema> PoolingOps() {
@@ -115,6 +133,15 @@ std::vector<OpSchema> PoolingOps() {
       .GivesImages()
       .IsOfSamples()
       .Infer(InferStored(InferPool2d, "Out"));
+  ops.Define("maxout(X) -> (Out)")
+      .Doc("The largest of each `groups` adjacent channels, which are along axis.")
+      .Attr("groups", Required(INT))
+      .Attr("axis", Int(1))
+      .Infer(InferMaxout)
+      .KeepsRange()
+      .KeepsSign()
+      .QuantizableOutputs({"Out"})
+      .Gradient("maxout_grad(X, Out, Out@GRAD) -> (X@GRAD)");
   return ops.Build();
 }
 

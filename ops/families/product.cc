@@ -178,6 +178,28 @@ ProductTrait FlattenedProduct() {
   return product;
 }
 
+// Out = Beta * Input + Alpha * X * Y; Input is broadcast to the product.
+absl::Status InferAddmm(InferContext& op) {
+  const TensorInfo input = op.Input("Input");
+  const TensorInfo x = op.Input("X");
+  const TensorInfo y = op.Input("Y");
+  op.SetOutput("Out", x.dtype, std::nullopt);
+  if (!x.has_dims() || !y.has_dims()) return absl::OkStatus();
+  if (x.rank() != 2 || y.rank() != 2 || !MayBeEqual(x.dims[1], y.dims[0])) {
+    return absl::InvalidArgumentError(absl::StrCat("X is ", DimsText(x.dims), " and Y ",
+                                                   DimsText(y.dims), "; want [M,K] and [K,N]"));
+  }
+  const Dims out = {x.dims[0], y.dims[1]};
+  op.SetOutput("Out", x.dtype, out);
+  for (int i = 0; i < input.rank(); ++i) {
+    const int axis = 2 - input.rank() + i;
+    if (axis >= 0 && (input.dims[i] == 1 || MayBeEqual(input.dims[i], out[axis]))) continue;
+    return absl::InvalidArgumentError(absl::StrCat("Input is ", DimsText(input.dims),
+                                                   "; want what broadcasts to ", DimsText(out)));
+  }
+  return absl::OkStatus();
+}
+
 ProductTrait WithBias(ProductTrait product) {
   product.bias = "Bias";
   return product;
@@ -281,6 +303,16 @@ std::vector<OpSchema> ProductOps() {
   DefineProduct(ops, "bmm", ProductOfMatrices("", ""))
       .Doc("Products of the matrices of X [B,M,K] and Y [B,K,N].")
       .Infer(InferBmm);
+
+  ops.Define("addmm(Input, X, Y) -> (Out)")
+      .Doc("Beta * Input + Alpha * X * Y, of X [M,K] and Y [K,N]; Input is broadcast to [M,N].")
+      .Attr("Alpha", Float(1))
+      .Attr("Beta", Float(1))
+      .Hints("use_mkldnn")
+      .Infer(InferAddmm)
+      .TakeLod({})
+      .QuantizableOutputs({"Out"})
+      .Gradient("addmm_grad(Input, X, Y, Out@GRAD) -> (Input@GRAD, X@GRAD, Y@GRAD)");
 
   ops.Define("fc(Input, W, Bias?) -> (Out)")
       .Doc(

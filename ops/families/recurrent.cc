@@ -4,6 +4,8 @@
 #include "ops/infer.h"
 #include "ops/infer_rules.h"
 #include "ops/op_schema_builder.h"
+#include "ops/state_codes.h"
+#include "proto/base/status_macros.h"
 
 namespace fixpoint {
 namespace {
@@ -40,6 +42,13 @@ absl::Status InferLstmp(InferContext& op) {
   return absl::OkStatus();
 }
 
+// The gradient op does not read Input, whose gates BatchGate holds.
+absl::Status InferLstmpGradient(InferContext& op) {
+  RETURN_IF_ERROR(InferGradients(op));
+  op.SetOutputLike("Input@GRAD", op.Input("BatchGate"));
+  return absl::OkStatus();
+}
+
 absl::Status InferLstmUnit(InferContext& op) {
   const TensorInfo x = op.Input("X");
   const TensorInfo cell = op.Input("C_prev");
@@ -68,7 +77,8 @@ absl::Status InferGruUnit(InferContext& op) {
 }
 
 absl::Status InferRnn(InferContext& op) {
-  const TensorInfo input = op.Input("Input");
+  TensorInfo input = op.Input("Input");
+  if (op.InputCount("Scales") > 0) input.dtype = VarType::FP32;  // of codes
   for (int i = 0; i < op.OutputCount("State"); ++i) {
     op.SetOutputLike("State", i, op.Input("PreState", i));
   }
@@ -87,22 +97,80 @@ absl::Status InferRnn(InferContext& op) {
   return absl::OkStatus();
 }
 
+OpSchema::AxisFunction AxisOf(const char* weight, int axis) {
+  return [weight, axis](const Op&, absl::string_view slot) -> std::optional<int> {
+    if (slot != weight) return std::nullopt;
+    return axis;
+  };
+}
+
+// What an op and the one on integers have in common.
+OpSchemaBuilder& AddLstmAttrs(OpSchemaBuilder& op) {
+  return op.Attr("use_peepholes", Bool(true))
+      .Attr("is_reverse", Bool(false))
+      .Attr("gate_activation", String("sigmoid"))
+      .Attr("cell_activation", String("tanh"))
+      .Attr("candidate_activation", String("tanh"));
+}
+
+OpSchemaBuilder& AddGruAttrs(OpSchemaBuilder& op) {
+  return op.Attr("activation", String("tanh"))
+      .Attr("gate_activation", String("sigmoid"))
+      .Attr("is_reverse", Bool(false))
+      .Attr("origin_mode", Bool(false));
+}
+
+OpSchemaBuilder& AddRnnAttrs(OpSchemaBuilder& op) {
+  return op.Attr("dropout_prob", Float(0))
+      .Attr("is_bidirec", Bool(false))
+      .Attr("input_size", Int(10))
+      .Attr("hidden_size", Int(100))
+      .Attr("num_layers", Int(1))
+      .Attr("mode", String("RNN_TANH"));
+}
+
+void DefineOnIntegers(OpList& ops) {
+  constexpr char kProducts[] =
+      " whose products with weights are of codes: the hidden state is rounded to state_bits (1 is "
+      "the largest code), and each sum multiplied by the scale of its column, in Scales.";
+  AddLstmAttrs(ops.Define("integer_lstm(Input, H0?, C0?, Weight, Scales, Bias) -> (Hidden, Cell)"))
+      .Doc(absl::StrCat("lstm, with Weight [D,4D], INT8, and Scales [4D],", kProducts))
+      .IsOnIntegers()
+      .Attr(kStateBitsAttr, Required(INT))
+      .Infer(InferGated(4, {"Hidden", "Cell"}))
+      .TakeLod({"Hidden", "Cell"});
+  AddGruAttrs(ops.Define("integer_gru(Input, H0?, Weight, Scales, Bias?) -> (Hidden)"))
+      .Doc(absl::StrCat("gru, with Weight [D,3D], INT8, and Scales [3D],", kProducts))
+      .IsOnIntegers()
+      .Attr(kStateBitsAttr, Required(INT))
+      .Infer(InferGated(3, {"Hidden"}));
+  AddRnnAttrs(ops.Define("integer_rnn(Input, PreState*, WeightList*, Scales*, SequenceLength?) -> "
+                         "(Out, State*)"))
+      .Doc(absl::StrCat(
+          "rnn in test mode of codes Input, INT8 or UINT8, less input_zero_point, with "
+          "matrices in WeightList that are INT8, and Scales in their order,",
+          kProducts))
+      .IsOnIntegers()
+      .Attr(kStateBitsAttr, Required(INT))
+      .Attr("input_zero_point", Int(0))
+      .Infer(InferRnn)
+      .TakeLod({});
+}
+
 }  // namespace
 
 std::vector<OpSchema> RecurrentOps() {
   OpList ops;
-  ops.Define(
-         "lstm(Input, H0?, C0?, Weight, Bias) -> (Hidden, Cell, BatchGate@1, BatchCellPreAct@1, "
-         "BatchGate?@2, BatchCellPreAct?@2)")
+  DefineOnIntegers(ops);
+  AddLstmAttrs(ops.Define("lstm(Input, H0?, C0?, Weight, Bias) -> (Hidden, Cell, BatchGate@1, "
+                          "BatchCellPreAct@1, BatchGate?@2, BatchCellPreAct?@2)"))
       .Doc("LSTM over sequences; Input [T,4D] holds the gates' projections, Weight is [D,4D].")
-      .Attr("use_peepholes", Bool(true))
-      .Attr("is_reverse", Bool(false))
-      .Attr("gate_activation", String("sigmoid"))
-      .Attr("cell_activation", String("tanh"))
-      .Attr("candidate_activation", String("tanh"))
+      .Attr(kStateBitsAttr, Int(0))
       .Hints("is_test@2")
       .Infer(InferGated(4, {"Hidden", "Cell", "BatchCellPreAct"}))
       .TakeLod({"Hidden", "Cell"})
+      .QuantizableInput("Weight", SlotRole::WEIGHT)
+      .WeightAxis(AxisOf("Weight", 1))
       .QuantizableOutputs({"Hidden"})
       .Gradient(
           "lstm_grad(Input, H0, C0, Weight, Bias, Hidden, Cell, BatchGate, BatchCellPreAct, "
@@ -122,16 +190,19 @@ std::vector<OpSchema> RecurrentOps() {
       .Infer(InferLstmp)
       .TakeLod({"Projection", "Cell"})
       .QuantizableOutputs({"Projection"})
-      .GradientNotKnown();
-  ops.Define(
-         "gru(Input, H0?, Weight, Bias?) -> (BatchGate@1, BatchResetHiddenPrev@1, BatchHidden@1, "
-         "BatchGate?@2, BatchResetHiddenPrev?@2, BatchHidden?@2, Hidden)")
+      .Gradient(
+          "lstmp_grad(H0, C0, Weight, ProjWeight, Bias, Projection, Cell, BatchGate, "
+          "BatchCellPreAct, BatchHidden, Projection@GRAD) -> "
+          "(Input@GRAD, Weight@GRAD, ProjWeight@GRAD, Bias@GRAD, H0@GRAD, C0@GRAD)")
+      .GradientInfer(InferLstmpGradient);
+  // Two matrices lie in its weight, so that no axis has its channels.
+  AddGruAttrs(
+      ops.Define("gru(Input, H0?, Weight, Bias?) -> (BatchGate@1, BatchResetHiddenPrev@1, "
+                 "BatchHidden@1, BatchGate?@2, BatchResetHiddenPrev?@2, BatchHidden?@2, Hidden)"))
       .Doc("GRU over sequences; Input [T,3D] holds the gates' projections, Weight is [D,3D].")
-      .Attr("activation", String("tanh"))
-      .Attr("gate_activation", String("sigmoid"))
-      .Attr("is_reverse", Bool(false))
-      .Attr("origin_mode", Bool(false))
+      .Attr(kStateBitsAttr, Int(0))
       .Hints("is_test@2")
+      .QuantizableInput("Weight", SlotRole::WEIGHT)
       .Infer(InferGated(3, {"Hidden", "BatchHidden", "BatchResetHiddenPrev"}))
       .TakeLod({"Hidden"})
       .QuantizableOutputs({"Hidden"})
@@ -154,16 +225,13 @@ std::vector<OpSchema> RecurrentOps() {
       .Gradient(
           "gru_unit_grad(Input, HiddenPrev, Weight, Bias, Gate, ResetHiddenPrev, Hidden@GRAD) -> "
           "(Input@GRAD, HiddenPrev@GRAD, Weight@GRAD, Bias@GRAD)");
-  ops.Define(
-         "rnn(Input, PreState*, WeightList*, SequenceLength?) -> "
-         "(Out, DropoutState?, State*, Reserve)")
+  AddRnnAttrs(ops.Define("rnn(Input, PreState*, WeightList*, SequenceLength?) -> "
+                         "(Out, DropoutState?, State*, Reserve)"))
       .Doc("Layers of a recurrent network (mode LSTM, GRU, RNN_TANH, RNN_RELU), Input [T,N,D].")
-      .Attr("dropout_prob", Float(0))
-      .Attr("is_bidirec", Bool(false))
-      .Attr("input_size", Int(10))
-      .Attr("hidden_size", Int(100))
-      .Attr("num_layers", Int(1))
-      .Attr("mode", String("RNN_TANH"))
+      .Attr(kStateBitsAttr, Int(0))
+      .QuantizableInput("Input", SlotRole::ACTIVATION)
+      .QuantizableInput("WeightList", SlotRole::WEIGHT)
+      .WeightAxis(AxisOf("WeightList", 0))
       .Attr("seed", Int(0))
       .Hints("is_test")
       .Infer(InferRnn)

@@ -99,6 +99,25 @@ absl::Status InferCosSim(InferContext& op) {
   return absl::OkStatus();
 }
 
+absl::Status InferDot(InferContext& op) {
+  const TensorInfo x = op.Input("X");
+  const TensorInfo y = op.Input("Y");
+  op.SetOutput("Out", x.dtype, std::nullopt);
+  if (x.has_dims() && y.has_dims() && !MayBeEqual(x.dims, y.dims)) {
+    return absl::InvalidArgumentError(absl::StrCat("X is ", DimsText(x.dims), " and Y ",
+                                                   DimsText(y.dims), "; want the same dimensions"));
+  }
+  if (!x.has_dims()) return absl::OkStatus();
+  Dims out(x.dims.begin(), x.dims.end());
+  if (op.era() == Era::kPaddle2 && x.rank() > 1) {
+    out.pop_back();
+  } else {
+    out.back() = 1;
+  }
+  op.SetOutput("Out", x.dtype, out);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 std::vector<OpSchema> ReductionOps() {
@@ -132,6 +151,13 @@ std::vector<OpSchema> ReductionOps() {
       .Infer(InferCosSim)
       .QuantizableOutputs({"Out"})
       .Gradient("cos_sim_grad(X, Y, XNorm, YNorm, Out, Out@GRAD) -> (X@GRAD, Y@GRAD)");
+  ops.Define("dot(X, Y) -> (Out)")
+      .Doc(
+          "Products of the vectors along the last axis, which in 1.x the result keeps with size 1.")
+      .Infer(InferDot)
+      .TakeLod({})
+      .QuantizableOutputs({"Out"})
+      .Gradient("dot_grad(X, Y, Out@GRAD) -> (X@GRAD, Y@GRAD)");
   return ops.Build();
 }
 

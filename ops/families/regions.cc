@@ -20,7 +20,15 @@ absl::Status InferRegionPooling(InferContext& op) {
   ASSIGN_OR_RETURN(const int64_t width, PositiveAttr(op, "pooled_width"));
   RETURN_IF_ERROR(CheckRowsOfBoxes("ROIs", rois));
   if (x.rank() != 4 || !rois.has_dims()) return absl::OkStatus();
-  const Dims dims = {rois.dims[0], x.dims[1], height, width};
+  Dims dims = {rois.dims[0], x.dims[1], height, width};
+  if (op.schema().FindAttr("output_channels", op.era()) != nullptr) {
+    ASSIGN_OR_RETURN(dims[1], PositiveAttr(op, "output_channels"));
+    ASSIGN_OR_RETURN(const int64_t bins, ElementCount({dims[1], height, width}));
+    if (!MayBeEqual(x.dims[1], bins)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("X is ", DimsText(x.dims), "; want ", bins, " channels, one for each bin"));
+    }
+  }
   RETURN_IF_ERROR(ElementCount(dims).status());
   op.SetOutput("Out", x.dtype, dims);
   if (has_places) op.SetOutput("Argmax", VarType::INT64, dims);
@@ -91,6 +99,20 @@ void DefinePooling(OpList& ops) {
       .Gradient("roi_pool_grad(X, ROIs, RoisLod, RoisNum, Argmax, Out@GRAD) -> (X@GRAD)");
 }
 
+void DefineOwnChannelPooling(OpList& ops) {
+  ops.Define("psroi_pool(X, ROIs, RoisNum?@2) -> (Out)")
+      .Doc("The average of X in each bin of each region; each bin reads channels of its own.")
+      .Attr("output_channels", Required(INT), Eras::kFluid)
+      .Attr("output_channels", Int(1), Eras::kPaddle2)
+      .Attr("spatial_scale", Float(1))
+      .Attr("pooled_height", Int(1))
+      .Attr("pooled_width", Int(1))
+      .TakeLod({})
+      .Infer(InferRegionPooling)
+      .QuantizableOutputs({"Out"})
+      .Gradient("psroi_pool_grad(X, ROIs, RoisNum, Out@GRAD) -> (X@GRAD)");
+}
+
 OpSchemaBuilder& DefineProposals(OpList& ops, absl::string_view type, absl::string_view sizes) {
   return ops
       .Define(absl::StrCat(type, "(Scores, BboxDeltas, ", sizes,
@@ -110,6 +132,7 @@ OpSchemaBuilder& DefineProposals(OpList& ops, absl::string_view type, absl::stri
 std::vector<OpSchema> RegionsOps() {
   OpList ops;
   DefinePooling(ops);
+  DefineOwnChannelPooling(ops);
   DefineProposals(ops, "generate_proposals", "ImInfo");
   DefineProposals(ops, "generate_proposals_v2", "ImShape").Attr("pixel_offset", Bool(true));
   ops.Define(

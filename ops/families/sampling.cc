@@ -1,6 +1,7 @@
 // Images sampled between their elements, at places that another tensor gives.
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "ops/infer.h"
 #include "ops/infer_rules.h"
 #include "ops/op_schema_builder.h"
@@ -111,6 +112,38 @@ OpSchemaBuilder& DefineDeformableConv(OpList& ops, absl::string_view type, bool 
                              has_mask ? ", Mask@GRAD)" : ")"));
 }
 
+// Theta [N,2,3] gives the places of a grid [N,H,W,2].
+absl::Status InferAffineGrid(InferContext& op) {
+  const TensorInfo theta = op.Input("Theta");
+  if (theta.has_dims() &&
+      (theta.rank() != 3 || !MayBeEqual(theta.dims[1], 2) || !MayBeEqual(theta.dims[2], 3))) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("Theta is ", DimsText(theta.dims), "; want [batch, 2, 3]"));
+  }
+  const int64_t batch = theta.has_dims() ? theta.dims[0] : kUnknownDim;
+  Dims grid = {batch, kUnknownDim, kUnknownDim, 2};
+  const std::vector<int64_t> shape = op.Ints("output_shape");
+  if (!op.HasInput("OutputShape") && !shape.empty()) {
+    if (shape.size() != 4 || shape[2] < 1 || shape[3] < 1 || !MayBeEqual(batch, shape[0])) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("output_shape is [", absl::StrJoin(shape, ", "), "] and Theta ",
+                       DimsText(theta.dims), "; want [batch, channels, height, width]"));
+    }
+    grid[1] = shape[2];
+    grid[2] = shape[3];
+  }
+  RETURN_IF_ERROR(ElementCount(grid).status());
+  op.SetOutput("Output", theta.dtype, grid);
+  return absl::OkStatus();
+}
+
+// Theta@GRAD is [N,2,3].
+absl::Status InferAffineGridGradient(InferContext& op) {
+  const TensorInfo dout = op.Input("Output@GRAD");
+  op.SetOutput("Theta@GRAD", dout.dtype, Dims{dout.has_dims() ? dout.dims[0] : kUnknownDim, 2, 3});
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 std::vector<OpSchema> SamplingOps() {
@@ -126,6 +159,18 @@ std::vector<OpSchema> SamplingOps() {
       .Gradient("grid_sampler_grad(X, Grid, Output@GRAD) -> (X@GRAD, Grid@GRAD)");
   DefineDeformableConv(ops, "deformable_conv", /*has_mask=*/true);
   DefineDeformableConv(ops, "deformable_conv_v1", /*has_mask=*/false);
+  ops.Define("affine_grid(Theta, OutputShape?) -> (Output)")
+      .Doc(
+          "Where Theta [N,2,3] takes the places (x, y, 1) of the pixels of an image of "
+          "output_shape; -1 and 1 are the centers of the outer pixels or, without align_corners, "
+          "their edges.")
+      .Attr("use_cudnn", Bool(true), Eras::kFluid)
+      .Attr("align_corners", Bool(true), Eras::kPaddle2)
+      .Attr("output_shape", Ints({}))
+      .Infer(InferAffineGrid)
+      .Gradient("affine_grid_grad(Output@GRAD, OutputShape) -> (Theta@GRAD)", Eras::kFluid)
+      .Gradient("affine_grid_grad(Theta, OutputShape, Output@GRAD) -> (Theta@GRAD)", Eras::kPaddle2)
+      .GradientInfer(InferAffineGridGradient);
   return ops.Build();
 }
 

@@ -207,6 +207,33 @@ absl::Status InferPixelShuffle(InferContext& op) {
   return absl::OkStatus();
 }
 
+absl::Status InferSpaceToDepth(InferContext& op) {
+  const TensorInfo x = op.Input("X");
+  op.SetOutput("Out", x.dtype, std::nullopt);
+  const int64_t size = op.Int("blocksize");
+  if (x.rank() != 4) return absl::OkStatus();
+  const auto divides = [&x](int axis, int64_t by) {
+    return x.dims[axis] < 0 || x.dims[axis] % by == 0;
+  };
+  constexpr int64_t kLargestBlock = 1 << 15;
+  if (size < 2 || size > kLargestBlock || !divides(1, size * size) || !divides(2, size) ||
+      !divides(3, size)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("blocksize is ", size, " and X is ", DimsText(x.dims),
+                     "; want 2 or more that divides the height and the width, and whose square "
+                     "divides the channels"));
+  }
+  Dims out(x.dims.begin(), x.dims.end());
+  if (out[1] >= 0 && __builtin_mul_overflow(out[1], size * size, &out[1])) {
+    return absl::InvalidArgumentError("the output's size is more than an int64 holds");
+  }
+  for (int axis = 2; axis < 4; ++axis) {
+    if (out[axis] >= 0) out[axis] /= size;
+  }
+  op.SetOutput("Out", x.dtype, out);
+  return absl::OkStatus();
+}
+
 void DefineReshape(OpList& ops) {
   ops.Define("reshape(X, Shape?, ShapeTensor*?) -> (Out)")
       .Doc("reshape2 without XShape.")
@@ -326,6 +353,15 @@ std::vector<OpSchema> ShapeOps() {
       .Infer(InferPixelShuffle)
       .KeepsRange()
       .GradientNotKnown();
+  ops.Define("space_to_depth(X) -> (Out)")
+      .Doc(
+          "X [N,C,H,W] as [N,C*b*b,H/b,W/b], b = blocksize: in memory, b*b groups of channels "
+          "become b x b pixels.")
+      .Attr("blocksize", Long(2))
+      .Infer(InferSpaceToDepth)
+      .KeepsRange()
+      .QuantizableOutputs({"Out"})
+      .Gradient("space_to_depth_grad(X#, Out@GRAD) -> (X@GRAD)");
   return ops.Build();
 }
 

@@ -127,6 +127,12 @@ std::vector<OpSchema> SoftmaxLossOps() {
       .Gradient(
           "smooth_l1_loss_grad(InsideWeight, OutsideWeight, Diff, Out@GRAD) -> (X@GRAD, Y@GRAD)")
       .GradientInfer(SameAs("Diff", {"X@GRAD", "Y@GRAD"}));
+  ops.Define("huber_loss(X, Y) -> (Out, Residual)")
+      .Doc("Of r = Y - X: r^2 / 2 where |r| <= delta, else delta * (|r| - delta / 2).")
+      .Attr("delta", Required(FLOAT))
+      .Infer(SameAs("X", {"Out", "Residual"}))
+      .Gradient("huber_loss_grad(Residual, Out@GRAD) -> (X@GRAD, Y@GRAD)")
+      .GradientInfer(SameAs("Residual", {"X@GRAD", "Y@GRAD"}));
   return ops.Build();
 }
 

@@ -1,5 +1,6 @@
 // Arrays of tensors, and sequences step by step in the order of their lengths.
 
+#include "absl/strings/string_view.h"
 #include "ops/infer.h"
 #include "ops/infer_rules.h"
 #include "ops/op_schema_builder.h"
@@ -12,14 +13,28 @@ absl::Status InferScalarInt64(InferContext& op) {
   return absl::OkStatus();
 }
 
+// The dims of `like`, with another number of rows.
+void SetRows(InferContext& op, const TensorInfo& like, absl::string_view output) {
+  op.SetOutput(output, like.dtype, std::nullopt);
+  if (like.rank() < 1) return;
+  Dims dims(like.dims.begin(), like.dims.end());
+  dims[0] = kUnknownDim;
+  op.SetOutput(output, like.dtype, dims);
+}
+
 // As many rows as a step has sequences.
 absl::Status InferRows(InferContext& op) {
-  const TensorInfo x = op.Input("X");
-  op.SetOutput("Out", x.dtype, std::nullopt);
-  if (x.rank() < 1) return absl::OkStatus();
-  Dims out(x.dims.begin(), x.dims.end());
-  out[0] = kUnknownDim;
-  op.SetOutput("Out", x.dtype, out);
+  SetRows(op, op.Input("X"), "Out");
+  return absl::OkStatus();
+}
+
+absl::Status InferSplit(InferContext& op) {
+  for (const char* output : {"OutTrue", "OutFalse"}) SetRows(op, op.Input("X"), output);
+  return absl::OkStatus();
+}
+
+absl::Status InferMerge(InferContext& op) {
+  SetRows(op, op.Input("InTrue"), "Out");
   return absl::OkStatus();
 }
 
@@ -68,13 +83,21 @@ void DefineSequences(OpList& ops) {
       .TakeLod({})
       .GradientNotKnown();
   ops.Define("split_lod_tensor(X, Mask) -> (OutTrue, OutFalse)")
-      .Doc("X's sequences by Mask.")
+      .Doc("X's rows, or its sequences at a level, where Mask BOOL [n, 1] holds, and the others.")
       .Attr("level", Int(0))
-      .GradientNotKnown();
+      .Infer(InferSplit)
+      .KeepsRange()
+      .TakeLod({})
+      .Gradient(
+          "merge_lod_tensor(X, Mask, InTrue=OutTrue@GRAD, InFalse=OutFalse@GRAD) -> "
+          "(Out=X@GRAD)");
   ops.Define("merge_lod_tensor(X, Mask, InTrue, InFalse) -> (Out)")
-      .Doc("The inverse of split_lod_tensor.")
+      .Doc("The inverse of split_lod_tensor; X has the offsets above the level.")
       .Attr("level", Int(0))
-      .GradientNotKnown();
+      .Infer(InferMerge)
+      .TakeLod({})
+      .Gradient(
+          "split_lod_tensor(X=Out@GRAD, Mask) -> (OutTrue=InTrue@GRAD, OutFalse=InFalse@GRAD)");
 }
 
 }  // namespace

@@ -24,6 +24,19 @@ absl::Status InferNorm(InferContext& op) {
   return absl::OkStatus();
 }
 
+// Norm has one element for each vector.
+absl::Status InferNormalized(InferContext& op) {
+  const TensorInfo x = op.Input("X");
+  op.SetOutputLike("Out", x);
+  op.SetOutput("Norm", x.dtype, std::nullopt);
+  if (!x.has_dims()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const int axis, NormalizeAxis(op.Int("axis"), x.rank()));
+  Dims norm(x.dims.begin(), x.dims.end());
+  norm[axis] = 1;
+  op.SetOutput("Norm", x.dtype, norm);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 std::vector<OpSchema> VectorNormOps() {
@@ -41,6 +54,15 @@ std::vector<OpSchema> VectorNormOps() {
       .TakeLod({})
       .QuantizableOutputs({"Out"})
       .Gradient("p_norm_grad(X, Out, Out@GRAD) -> (X@GRAD)");
+  ops.Define("norm(X) -> (Norm@1, Norm?@2, Out)")
+      .Doc("Out = X / Norm, with Norm = sqrt(epsilon + sum X^2) along axis.")
+      .Attr("axis", Required(INT))
+      .Attr("epsilon", Float(1e-10f))
+      .Hints("is_test@2")
+      .Infer(InferNormalized)
+      .TakeLod({"Out"})
+      .QuantizableOutputs({"Out"})
+      .Gradient("norm_grad(X, Norm, Out@GRAD) -> (X@GRAD)");
   return ops.Build();
 }
 

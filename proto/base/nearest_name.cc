@@ -37,6 +37,12 @@ size_t EditDistance(absl::string_view a, absl::string_view b, size_t limit) {
   return last[b.size()];
 }
 
+// How many edits make a name of another. A one-letter name becomes a different name by any edit.
+size_t MostEdits(absl::string_view name, absl::string_view candidate) {
+  if (name.size() < 2) return 0;
+  return std::max<size_t>(1, std::max(name.size(), candidate.size()) / 3);
+}
+
 bool GoesOnAfter(absl::string_view name, absl::string_view candidate) {
   return !name.empty() && candidate.size() > name.size() && absl::StartsWith(candidate, name) &&
          absl::StrContains("._@/", candidate.substr(name.size(), 1));
@@ -46,14 +52,14 @@ bool GoesOnAfter(absl::string_view name, absl::string_view candidate) {
 
 std::string NearestName(absl::string_view name, absl::Span<const std::string> candidates) {
   if (name.size() > kLongestName) return "";
-  // A one-letter name becomes a different name by any edit.
-  size_t limit = name.size() < 2 ? 0 : std::max<size_t>(1, name.size() / 3);
+  size_t fewest = kLongestName;
   const std::string* nearest = nullptr;
   for (const std::string& candidate : candidates) {
+    const size_t limit = std::min(fewest, MostEdits(name, candidate));
     const size_t distance = EditDistance(name, candidate, limit);
-    if (distance > limit || (nearest != nullptr && distance == limit)) continue;
+    if (distance > limit || (nearest != nullptr && distance == fewest)) continue;
     nearest = &candidate;
-    limit = distance;
+    fewest = distance;
   }
   if (nearest != nullptr) return *nearest;
   for (const std::string& candidate : candidates) {

@@ -14,8 +14,9 @@ namespace fixpoint {
 
 // The candidate that takes the fewest edits (a character added, removed or replaced, or two
 // neighbours swapped) to become `name`, the first of equals. If every candidate takes more than a
-// third of the name's length, or the name is one letter, the shortest that continues `name` with
-// one of ". _ @ /" ("w_3.w_0" for "w_3"); else "". Also "" for names of more than 256 characters.
+// third of the longer one's length, or the name is one letter, the shortest that continues `name`
+// with one of ". _ @ /" ("w_3.w_0" for "w_3"); else "". Also "" for names of more than 256
+// characters.
 std::string NearestName(absl::string_view name, absl::Span<const std::string> candidates);
 
 // "; did you mean NEAREST?", or "".

@@ -124,6 +124,14 @@ absl::StatusOr<OpEdits> Read(const EditLog::OpChange& change, const Op& op) {
   return edits;
 }
 
+// A block without its ops and variables.
+BlockDesc HeaderOf(const BlockDesc& desc) {
+  BlockDesc header = desc;
+  header.clear_ops();
+  header.clear_vars();
+  return header;
+}
+
 }  // namespace
 
 EditLog* Program::mutable_edit_log() { return state_->desc->mutable_edit_log(); }
@@ -134,11 +142,22 @@ void Program::MakeEditLog(EditLog* log) const {
     EditLog::CompositesChange& change = *log->mutable_composites();
     if (edit->original) change.set_original(*edit->original);
   }
-  for (const Block& block : state_->blocks) {
+  const ProgramState& state = *state_;
+  if (state.block_count != state.original_block_count) {
+    log->set_block_count(state.original_block_count);
+  }
+  const int block_count = std::max(state.block_count, state.original_block_count);
+  for (int i = 0; i < block_count; ++i) {
+    const Block& block = state.blocks[i];
     EditLog::BlockEdits& edits = *log->add_blocks();
-    state_->StoreOpEdits(block, edits);
-    state_->StoreVariableEdits(block, edits);
-    if (edits.ops_size() + edits.vars_size() == 0) {
+    state.StoreOpEdits(block, edits);
+    state.StoreVariableEdits(block, edits);
+    if (state.IsReplaced(block)) {
+      const auto replaced = state.replaced_blocks.find(i);
+      const bool is_other = replaced != state.replaced_blocks.end();
+      edits.set_original(HeaderOf(is_other ? *replaced->second : *block.desc_).SerializeAsString());
+    }
+    if (edits.ops_size() + edits.vars_size() == 0 && !edits.has_original()) {
       log->mutable_blocks()->RemoveLast();
     } else {
       edits.set_block(block.index());
@@ -200,8 +219,9 @@ absl::Status ProgramState::AdoptEdits(const EditLog& log) {
     if (change.has_original()) composites_edit->original = change.original();
     edited = true;
   }
+  RETURN_IF_ERROR(AdoptBlockEdits(log));
   for (const EditLog::BlockEdits& edits : log.blocks()) {
-    if (edits.block() < 0 || edits.block() >= static_cast<int>(blocks.size())) {
+    if (edits.block() < 0 || edits.block() >= std::max(block_count, original_block_count)) {
       return DoesNotFit("there is no block ", edits.block());
     }
     Block& block = blocks[edits.block()];
@@ -212,8 +232,64 @@ absl::Status ProgramState::AdoptEdits(const EditLog& log) {
     block.variables_.insert(block.variables_.end(), declared.begin() + next, declared.end());
     if (!status.ok()) return status;
   }
+  RETURN_IF_ERROR(CheckAddedBlocks());
   const absl::Status depth = CheckDepth(/*with_removed=*/true);
   return depth.ok() ? depth : DoesNotFit("with its removed ops, ", std::string(depth.message()));
+}
+
+absl::Status ProgramState::AdoptBlockEdits(const EditLog& log) {
+  if (log.has_block_count()) {
+    if (log.block_count() < 1) return DoesNotFit("it had ", log.block_count(), " blocks");
+    edited = true;
+    original_block_count = log.block_count();
+  }
+  // Those that were removed come in their order.
+  int placed = block_count;
+  for (const EditLog::BlockEdits& edits : log.blocks()) {
+    if (!edits.has_original()) continue;
+    BlockDesc header;
+    const bool is_header = header.ParseFromString(edits.original()) && header.ops().empty() &&
+                           header.vars().empty() && header.idx() == edits.block();
+    const int index = edits.block();
+    if (!is_header || index < 1 || index >= original_block_count || index > placed ||
+        header.parent_idx() < 0 || header.parent_idx() >= index ||
+        header.forward_block_idx() >= index) {
+      return DoesNotFit("it had no such block ", index);
+    }
+    edited = true;
+    if (index < block_count) {
+      replaced_blocks[index] = Own(header);
+    } else {
+      PlaceBlock(Own(header));
+      placed = std::max(placed, index + 1);
+    }
+  }
+  if (placed >= original_block_count) return absl::OkStatus();
+  return DoesNotFit("it had ", original_block_count, " blocks, and does not say what block ",
+                    placed, " was");
+}
+
+absl::Status ProgramState::CheckAddedBlocks() const {
+  for (int i = 0; i < block_count; ++i) {
+    const Block& block = blocks[i];
+    const bool is_added = IsNew(i);
+    // What was removed was in the block that stood here before.
+    const bool stood_here = i < original_block_count;
+    for (const Op* op = block.first_; op != nullptr; op = op->next_) {
+      if (op->inserted() || (op->removed_ && stood_here)) continue;
+      if (is_added) return DoesNotFit("block ", i, " was added, and its ops were not");
+      for (const Block* run : op->sub_blocks_) {
+        if (!IsNew(run->index())) continue;
+        return DoesNotFit(Describe(*op), ": block ", run->index(),
+                          " was added, and the op was not");
+      }
+    }
+    for (const Variable* variable : block.variables_) {
+      if (!is_added || variable->inserted() || (variable->removed_ && stood_here)) continue;
+      return DoesNotFit("block ", i, " was added, and its variables were not");
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::Status ProgramState::AdoptOpEdits(Block& block, const EditLog::BlockEdits& edits) {
@@ -247,7 +323,7 @@ absl::Status ProgramState::AdoptOpEdits(Block& block, const EditLog::BlockEdits&
         }
         Op& op = *NewOp(block, Own(desc));
         EditsOf(op);
-        if (!CheckSubBlocks(op, BlocksOf(desc)).ok()) {
+        if (!CheckSubBlocks(op, BlocksOf(desc), original_block_count).ok()) {
           return DoesNotFit("block ", block.index(),
                             ": a removed op runs a block that is not there");
         }

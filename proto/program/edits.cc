@@ -124,6 +124,15 @@ VariableEdits& ProgramState::EditsOf(Variable& variable) {
   return *variable.edits_;
 }
 
+bool ProgramState::IsReplaced(const Block& block) const {
+  if (block.index() >= original_block_count) return false;
+  return block.index() >= block_count || replaced_blocks.contains(block.index());
+}
+
+bool ProgramState::IsNew(int block) const {
+  return block >= original_block_count || replaced_blocks.contains(block);
+}
+
 bool Program::edited() const { return state_->edited; }
 int64_t Program::edit_count() const { return state_->edit_count; }
 
@@ -146,6 +155,18 @@ void ProgramState::RevertOp(Op& op) {
   }
 }
 
+void ProgramState::RevertBlocks() {
+  auto& messages = *desc->mutable_blocks();
+  messages.UnsafeArenaExtractSubrange(0, messages.size(), nullptr);
+  block_count = original_block_count;
+  for (int i = 0; i < block_count; ++i) {
+    const auto replaced = replaced_blocks.find(i);
+    if (replaced != replaced_blocks.end()) PlaceBlock(replaced->second).stale_ = true;
+    messages.UnsafeArenaAddAllocated(blocks[i].desc_);
+  }
+  replaced_blocks.clear();
+}
+
 void Program::RevertEdits() {
   ProgramState& state = *state_;
   if (!state.edited) return;
@@ -155,6 +176,7 @@ void Program::RevertEdits() {
       if (op->inserted() && !op->removed_) state.RemoveOp(*op);
     }
   }
+  state.RevertBlocks();
   for (Block& block : state.blocks) {
     std::vector<Op*> edited;
     for (Op* op = block.first_; op != nullptr; op = op->next_) {
@@ -196,6 +218,8 @@ void Program::ForgetEdits() {
   state.fresh_counters.clear();
   if (!state.edited) return;
   state.composites_edit.reset();
+  state.original_block_count = state.block_count;
+  state.replaced_blocks.clear();
   state.Flush();
   for (Block& block : state.blocks) {
     for (Op* op = block.first_; op != nullptr; op = op->next_) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "proto/program/attributes.h"
@@ -28,6 +29,35 @@ std::vector<const Op*> ByColumn(const Block& block, absl::string_view type) {
   return ops;
 }
 
+// Whether an op reads the value in the block, and does not list it for a block that it runs.
+bool IsRead(const Value& value) {
+  const absl::Span<const Argument* const> readers = value.readers();
+  return std::any_of(readers.begin(), readers.end(),
+                     [](const Argument* reader) { return reader->op().sub_blocks().empty(); });
+}
+
+// Whether an op may read what the variable holds before any op writes it. A loop may begin with
+// that; what a variable holds after a conditional says nothing, because another may write it.
+bool IsReadBeforeItIsWritten(const Variable& variable) {
+  const absl::Span<const Value* const> values = variable.values();
+  absl::InlinedVector<const Value*, 2> held_first;
+  for (const Value* value : values) {
+    const bool is_first =
+        value->origin() == Value::Origin::kEntry ||
+        (value->origin() == Value::Origin::kLoopHead &&
+         std::count(held_first.begin(), held_first.end(), value->merged().front()) > 0);
+    if (!is_first) continue;
+    if (variable.desc()->need_check_feed() || IsRead(*value)) return true;
+    held_first.push_back(value);
+  }
+  return false;
+}
+
+bool IsWritten(const std::vector<const Argument*>& arguments) {
+  return std::any_of(arguments.begin(), arguments.end(),
+                     [](const Argument* argument) { return argument->is_output(); });
+}
+
 }  // namespace
 
 bool IsFeed(const Op& op) { return op.type() == kFeed; }
@@ -41,9 +71,8 @@ std::vector<const Variable*> FedVariables(const Program& program) {
   for (const Variable* variable : block.variables()) {
     if (variable->persistable() || !variable->is_dense_tensor()) continue;
     const std::vector<const Argument*> arguments = variable->arguments();
-    const bool written = std::any_of(arguments.begin(), arguments.end(),
-                                     [](const Argument* a) { return a->is_output(); });
-    if (!arguments.empty() && !written) fed.push_back(variable);
+    if (arguments.empty()) continue;
+    if (!IsWritten(arguments) || IsReadBeforeItIsWritten(*variable)) fed.push_back(variable);
   }
   return fed;
 }

@@ -19,7 +19,10 @@ bool IsFetch(const Op& op);
 inline bool IsFeedOrFetch(const Op& op) { return IsFeed(op) || IsFetch(op); }
 
 // The variables that its feed ops write, in the order of their columns. In a program without feed
-// ops, the tensors of block 0 that ops name, that no op writes and that are not persistable.
+// ops, the tensors of block 0 that ops name and that are not persistable, if no op writes them or
+// one reads them first: also in the first iteration of a loop, and, where a variable is marked as
+// fed (need_check_feed), after a conditional that may write it. What an op lists for a block that
+// it runs is not read by that.
 std::vector<const Variable*> FedVariables(const Program& program);
 
 // The variables that its fetch ops read, likewise.

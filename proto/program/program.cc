@@ -174,7 +174,7 @@ const ProgramDesc& Program::Proto() const {
 Program Program::Clone() const { return *Create(Proto(), name()); }
 
 const std::string& Program::name() const { return state_->name; }
-int Program::block_count() const { return static_cast<int>(state_->blocks.size()); }
+int Program::block_count() const { return state_->block_count; }
 const Block& Program::block(int index) const { return state_->blocks[index]; }
 int64_t Program::version() const { return state_->desc->version().version(); }
 int Program::type_count() const { return static_cast<int>(state_->type_ids.size()); }

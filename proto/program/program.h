@@ -160,10 +160,10 @@ class Program {
   // forward block's; then an ancestor's. Null if nothing declares it.
   const Variable* Find(const Block& block, absl::string_view name) const;
 
-  // Ops and variables inserted, changed or removed since Create or ForgetEdits.
+  // Whether ops, variables or blocks were inserted, changed or removed since Create or ForgetEdits.
   bool edited() const;
-  // Undoes every edit since then: the messages are restored byte for byte, except for blocks that
-  // were added, which stay. Handles of arguments of changed ops become invalid.
+  // Undoes every edit since then: the messages are restored byte for byte. Handles of arguments of
+  // changed ops become invalid, and those of blocks that were added.
   void RevertEdits();
   // The number of edits that Rewriters have ever made.
   int64_t edit_count() const;

@@ -17,8 +17,6 @@
 namespace fixpoint {
 namespace {
 
-constexpr int kDeepestBlock = 256;
-
 // From this many declarations of one name on, they are found by block.
 constexpr int kManyDeclarations = 8;
 
@@ -56,22 +54,25 @@ absl::Status ProgramState::IndexBlocks() {
       return error("block ", i, ": forward_block_idx is ", forward,
                    "; the forward block stands before its gradient block");
     }
-    NewBlock(&block_desc);
+    PlaceBlock(&block_desc);
   }
+  block_count = original_block_count = desc->blocks_size();
   return CheckDepth();
 }
 
-Block& ProgramState::NewBlock(BlockDesc* block_desc) {
-  Block& block = blocks.emplace_back();
+Block& ProgramState::PlaceBlock(BlockDesc* block_desc) {
+  if (block_desc->idx() == static_cast<int>(blocks.size())) blocks.emplace_back();
+  Block& block = blocks[block_desc->idx()];
+  const int parent = block_desc->parent_idx();
+  const int forward = block_desc->forward_block_idx();
   block.state_ = this;
   block.desc_ = block_desc;
-  if (block_desc->parent_idx() >= 0) block.parent_ = &blocks[block_desc->parent_idx()];
-  const int forward = block_desc->forward_block_idx();
-  if (forward >= 0) block.forward_ = &blocks[forward];
+  block.parent_ = parent < 0 ? nullptr : &blocks[parent];
+  block.forward_ = forward < 0 ? nullptr : &blocks[forward];
   return block;
 }
 
-absl::Status ProgramState::CheckDepth(bool with_removed) const {
+std::vector<int> ProgramState::Depths(bool with_removed) const {
   std::vector<int> depths(blocks.size(), 0);
   const auto run_what_is_removed = [&](const Block& block) {
     for (const Op* op = block.first_; op != nullptr; op = op->next_) {
@@ -87,11 +88,26 @@ absl::Status ProgramState::CheckDepth(bool with_removed) const {
     for (const Block* above : {block.parent_, block.forward_, owners}) {
       if (above != nullptr) depth = std::max(depth, depths[above->index()] + 1);
     }
-    if (depth > kDeepestBlock) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "block ", block.index(), " is nested deeper than ", kDeepestBlock, " blocks"));
+    const auto replaced = replaced_blocks.find(block.index());
+    if (with_removed && replaced != replaced_blocks.end()) {
+      const BlockDesc& original = *replaced->second;
+      for (const int above : {original.parent_idx(), original.forward_block_idx()}) {
+        if (above >= 0) depth = std::max(depth, depths[above] + 1);
+      }
     }
     if (with_removed) run_what_is_removed(block);
+  }
+  return depths;
+}
+
+absl::Status ProgramState::CheckDepth(bool with_removed) const {
+  const std::vector<int> depths = Depths(with_removed);
+  // Of a block that was removed, the parent may be another one now.
+  const int count = with_removed ? std::max(block_count, original_block_count) : block_count;
+  for (int i = 0; i < count; ++i) {
+    if (depths[i] <= kDeepestBlock) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("block ", i, " is nested deeper than ", kDeepestBlock, " blocks"));
   }
   return absl::OkStatus();
 }
@@ -293,20 +309,21 @@ void ProgramState::Unlink(Argument& argument) {
   argument.previous_ = argument.next_ = nullptr;
 }
 
-absl::Status ProgramState::CheckSubBlocks(const Op& op, const NamedBlocks& run) const {
+absl::Status ProgramState::CheckSubBlocks(const Op& op, const NamedBlocks& run,
+                                          int block_count) const {
   for (const auto& [attr, index] : run) {
-    if (index > op.block_->index() && index < static_cast<int>(blocks.size())) continue;
+    if (index > op.block_->index() && index < block_count) continue;
     return absl::InvalidArgumentError(
         absl::StrCat(Describe(op), ": attribute ", attr->name(), " is block ", index,
                      "; the block that an op runs stands after the op's own, and the program has ",
-                     blocks.size()));
+                     block_count));
   }
   return absl::OkStatus();
 }
 
 absl::Status ProgramState::LinkSubBlocks(Op& op) {
   const NamedBlocks run = BlocksOf(*op.desc_);
-  RETURN_IF_ERROR(CheckSubBlocks(op, run));
+  RETURN_IF_ERROR(CheckSubBlocks(op, run, block_count));
   for (const auto& [attr, index] : run) {
     Block& block = blocks[index];
     op.sub_blocks_.push_back(&block);

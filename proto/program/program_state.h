@@ -62,6 +62,9 @@ struct NameEq {
 // The labels of a block's ops are spread over this range, so that there is room between any two.
 constexpr uint64_t kOrderRange = uint64_t{1} << 62;
 
+// How deep blocks may be nested, so that recursion over them is bounded.
+inline constexpr int kDeepestBlock = 256;
+
 // The passes that made edits, each once.
 using EditingPasses = std::vector<const std::string*>;
 
@@ -119,7 +122,13 @@ struct ProgramState {
   std::string name;
   // Owns every message, those of removed ops and variables too.
   ProgramMessage desc;
+  // In the order of the program. After those that it has come blocks that were removed, whose
+  // places are taken by the next ones that are added.
   std::deque<Block> blocks;
+  int block_count = 0;
+  int original_block_count = 0;  // at Create or ForgetEdits
+  // The messages of blocks of then in whose places others stand, by their index.
+  absl::flat_hash_map<int, BlockDesc*> replaced_blocks;
   ArenaMemory nodes{desc.arena()};
   std::pmr::deque<Op> ops{&nodes};
   std::pmr::deque<Argument> arguments{&nodes};
@@ -144,7 +153,9 @@ struct ProgramState {
   absl::Status IndexBlocks();
   void IndexVariables();
   absl::Status IndexOps();
-  // `with_removed`: as if the removed ops were still there.
+  // How deep each block is nested. `with_removed`: as if the removed ops, and blocks that others
+  // stand in the place of, were still there.
+  std::vector<int> Depths(bool with_removed) const;
   absl::Status CheckDepth(bool with_removed = false) const;
 
   // Prefetches what indexing an op reads.
@@ -164,7 +175,12 @@ struct ProgramState {
     *own = message;
     return own;
   }
-  Block& NewBlock(BlockDesc* desc);
+  // Makes the message that of the block of its index, which is one of `blocks` or the next one.
+  Block& PlaceBlock(BlockDesc* desc);
+  // Whether another block, or none, is there now than at Create or ForgetEdits.
+  bool IsReplaced(const Block& block) const;
+  // Whether the block of that index was added since then.
+  bool IsNew(int block) const;
   Op* NewOp(Block& block, OpDesc* desc);
   // Reads the type of an op's message again, and the facts that its attributes carry.
   void ReadOp(Op& op);
@@ -176,8 +192,9 @@ struct ProgramState {
   void Link(Argument& argument, Variable* variable);
   void Unlink(Argument& argument);
 
-  // Whether `run`, blocks that attributes of an op name, come after the op's own.
-  absl::Status CheckSubBlocks(const Op& op, const NamedBlocks& run) const;
+  // Whether `run`, blocks that attributes of an op name, come after the op's own in a program of so
+  // many blocks.
+  absl::Status CheckSubBlocks(const Op& op, const NamedBlocks& run, int block_count) const;
   absl::Status LinkSubBlocks(Op& op);
   void UnlinkSubBlocks(Op& op);
   // Makes the first op after `from` that runs it the owner of each of the blocks, in program order
@@ -201,6 +218,11 @@ struct ProgramState {
   void StoreOpEdits(const Block& block, EditLog::BlockEdits& edits) const;
   void StoreVariableEdits(const Block& block, EditLog::BlockEdits& edits) const;
   absl::Status AdoptEdits(const EditLog& log);
+  // Adopts which blocks were added and removed.
+  absl::Status AdoptBlockEdits(const EditLog& log);
+  // Error (kFailedPrecondition): something that was there before lies in, or runs, a block that was
+  // added.
+  absl::Status CheckAddedBlocks() const;
   // Marks the arguments that the op's adopted edits refer to.
   void MarkEdited(Op& op);
   absl::Status AdoptOpEdits(Block& block, const EditLog::BlockEdits& edits);
@@ -221,6 +243,8 @@ struct ProgramState {
   }
   // The edits of an op that was changed or removed.
   void RevertOp(Op& op);
+  // Has the blocks be those that the program had.
+  void RevertBlocks();
 };
 
 }  // namespace fixpoint

@@ -91,13 +91,33 @@ const Op& Rewriter::Insert(const Block& block, Op* after, OpDesc* desc) {
   return op;
 }
 
-const Block& Rewriter::AddBlock(const Block& parent) {
+bool Rewriter::CanAddBlock(const Block& parent) const {
+  return state_.Depths(/*with_removed=*/false)[parent.index()] < kDeepestBlock;
+}
+
+const Block& Rewriter::AddBlock(const Block& parent, const Block* forward) {
+  ++state_.edit_count;
+  state_.edited = true;
+  const int index = state_.block_count++;
+  if (index < state_.original_block_count) {
+    state_.replaced_blocks.try_emplace(index, state_.blocks[index].desc_);
+  }
   BlockDesc* desc = state_.desc->add_blocks();
-  desc->set_idx(static_cast<int>(state_.blocks.size()));
+  desc->set_idx(index);
   desc->set_parent_idx(parent.index());
-  const Block& block = state_.NewBlock(desc);
+  if (forward != nullptr) desc->set_forward_block_idx(forward->index());
+  const Block& block = state_.PlaceBlock(desc);
   CHECK(state_.CheckDepth().ok());
   return block;
+}
+
+void Rewriter::RemoveLastBlock() {
+  ++state_.edit_count;
+  state_.edited = true;
+  const Block& last = state_.blocks[--state_.block_count];
+  CHECK(last.index() > 0 && last.runners_ == 0 && last.op_count_ == 0) << last.index();
+  CHECK(last.variables().empty()) << last.index();
+  state_.desc->mutable_blocks()->UnsafeArenaExtractSubrange(last.index(), 1, nullptr);
 }
 
 void Rewriter::Remove(const Op& op) {
@@ -293,6 +313,15 @@ absl::StatusOr<const Variable*> Rewriter::AddVariable(const Block& block, absl::
   return Declare(block, desc);
 }
 
+const Variable& Rewriter::AddVariableOfNewBlock(const Block& block, absl::string_view name,
+                                                const VarType& type) {
+  CHECK(block.first_op() == nullptr) << "block " << block.index() << " has ops";
+  VarDesc* const desc = google::protobuf::Arena::CreateMessage<VarDesc>(state_.desc.arena());
+  desc->set_name(std::string(name));
+  *desc->mutable_type() = type;
+  return *DeclareNew(block, desc);
+}
+
 absl::StatusOr<const Variable*> Rewriter::AddTensor(const Block& block, absl::string_view name,
                                                     VarType::Type dtype,
                                                     absl::Span<const int64_t> dims,
@@ -310,8 +339,12 @@ absl::StatusOr<const Variable*> Rewriter::Declare(const Block& block, VarDesc* d
         absl::StrCat("block ", block.index(), ": \"", desc->name(),
                      "\" cannot be declared: the name is in use; FreshName gives one that is not"));
   }
+  return DeclareNew(block, desc);
+}
+
+const Variable* Rewriter::DeclareNew(const Block& block, VarDesc* desc) {
   ++state_.edit_count;
-  Variable* variable = state_.NewVariable(Writable(block), name, desc);
+  Variable* variable = state_.NewVariable(Writable(block), state_.Intern(desc->name()), desc);
   state_.EditsOf(*variable, pass_).inserted_by = pass_;
   variable->block_->stale_ = true;
   return variable;

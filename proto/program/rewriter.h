@@ -41,9 +41,14 @@ class Rewriter {
   // Begins an op in the program's memory.
   OpBuilder New(absl::string_view type);
 
-  // Adds an empty block. That is no edit: it stays, empty, when edits are undone.
-  // REQUIRES: the parent is nested less than 256 deep.
-  const Block& AddBlock(const Block& parent);
+  // Whether blocks may be nested one deeper than this one.
+  bool CanAddBlock(const Block& parent) const;
+  // Adds an empty block as the last one, the gradient block of `forward` if that is not null.
+  // REQUIRES: CanAddBlock(parent), and CanAddBlock(*forward).
+  const Block& AddBlock(const Block& parent, const Block* forward = nullptr);
+  // Removes the last block, whose handle may become that of the next one that is added. REQUIRES:
+  // the program has another one; it has no ops and declares no variables; no op runs it.
+  void RemoveLastBlock();
 
   void Remove(const Op& op);
 
@@ -75,6 +80,10 @@ class Rewriter {
   absl::StatusOr<const Variable*> AddVariable(const Block& block, const VarDesc& desc);
   absl::StatusOr<const Variable*> AddVariable(const Block& block, absl::string_view name,
                                               const VarType& type);
+  // The same in a block that has no ops and no variable of that name yet, where the variable may
+  // hide one that another block declares.
+  const Variable& AddVariableOfNewBlock(const Block& block, absl::string_view name,
+                                        const VarType& type);
   // A dense tensor.
   absl::StatusOr<const Variable*> AddTensor(const Block& block, absl::string_view name,
                                             VarType::Type dtype, absl::Span<const int64_t> dims,
@@ -94,6 +103,7 @@ class Rewriter {
  private:
   const Op& Insert(const Block& block, Op* after, OpDesc* desc);
   absl::StatusOr<const Variable*> Declare(const Block& block, VarDesc* desc);
+  const Variable* DeclareNew(const Block& block, VarDesc* desc);
   OpEdits* EditsOfOriginal(Op& op);
   void KeepWhole(Op& op);
   void AddArgument(const Op& op, bool is_output, absl::string_view slot, absl::string_view name);

@@ -100,24 +100,64 @@ struct Bin {
   int64_t last;
 };
 
+// The part of it that is in the image; a corner that is no number makes a bin without elements.
+Bin BinWithin(double first, double last, int64_t size) {
+  if (!(first <= last)) return {0, 0};
+  const double most = static_cast<double>(size);
+  return {static_cast<int64_t>(std::clamp(first, 0.0, most)),
+          static_cast<int64_t>(std::clamp(last, 0.0, most))};
+}
+
 // Of a region from `begin` to `end`, both rounded and included.
 std::vector<Bin> BinsOf(double begin, double end, int64_t bins, int64_t size) {
   std::vector<Bin> all;
   const float length = static_cast<float>(std::max(end - begin + 1, 1.0));
   const float bin = length / static_cast<float>(bins);
-  const double most = static_cast<double>(size);
   for (int64_t i = 0; i < bins; ++i) {
     const double first = static_cast<double>(std::floor(static_cast<float>(i) * bin)) + begin;
     const double last = static_cast<double>(std::ceil(static_cast<float>(i + 1) * bin)) + begin;
-    // A corner that is no number makes a bin without elements.
-    if (!(first <= last)) {
-      all.push_back({0, 0});
-    } else {
-      all.push_back({static_cast<int64_t>(std::clamp(first, 0.0, most)),
-                     static_cast<int64_t>(std::clamp(last, 0.0, most))});
-    }
+    all.push_back(BinWithin(first, last, size));
   }
   return all;
+}
+
+// Of a region whose end is not included, of a tenth of an element at least.
+std::vector<Bin> ExactBinsOf(float begin, float end, int64_t bins, int64_t size) {
+  std::vector<Bin> all;
+  const float bin = std::max(end - begin, 0.1f) / static_cast<float>(bins);
+  for (int64_t i = 0; i < bins; ++i) {
+    const double first = std::floor(static_cast<float>(i) * bin + begin);
+    const double last = std::ceil(static_cast<float>(i + 1) * bin + begin);
+    all.push_back(BinWithin(first, last, size));
+  }
+  return all;
+}
+
+// Calls f(i, begin, end, area) with each row of the part of the image that bin i averages, in that
+// bin's own channel.
+template <typename F>
+void ForEachOwnRow(const RegionPooling& pooling, const float* region, F f) {
+  float corners[4];
+  for (int i = 0; i < 4; ++i) {
+    corners[i] = (std::round(region[i]) + static_cast<float>(i / 2)) * pooling.spatial_scale;
+  }
+  const std::vector<Bin> rows =
+      ExactBinsOf(corners[1], corners[3], pooling.pooled_height, pooling.height);
+  const std::vector<Bin> columns =
+      ExactBinsOf(corners[0], corners[2], pooling.pooled_width, pooling.width);
+  int64_t i = 0;
+  for (int64_t c = 0; c < pooling.pooled_channels; ++c) {
+    for (const Bin& row : rows) {
+      for (const Bin& column : columns) {
+        const int64_t area = (row.last - row.first) * (column.last - column.first);
+        for (int64_t y = row.first; y < row.last && area > 0; ++y) {
+          const int64_t begin = (i * pooling.height + y) * pooling.width;
+          f(i, begin + column.first, begin + column.last, static_cast<float>(area));
+        }
+        ++i;
+      }
+    }
+  }
 }
 
 absl::Status CheckPositive(absl::string_view name, int64_t value, int64_t most) {
@@ -182,6 +222,16 @@ absl::StatusOr<RegionPooling> RegionPoolingOf(const OpAttributes& op,
     if (pooling.sampling_ratio > kMost) {
       return absl::InvalidArgumentError(
           absl::StrCat("sampling_ratio is ", pooling.sampling_ratio, "; want at most ", kMost));
+    }
+  }
+  pooling.pooled_channels = pooling.channels;
+  if (op.op().type() == "psroi_pool" || op.op().type() == "psroi_pool_grad") {
+    pooling.pooled_channels = op.Int("output_channels");
+    RETURN_IF_ERROR(CheckPositive("output_channels", pooling.pooled_channels, 1 << 20));
+    if (pooling.pooled_size() != pooling.channels) {
+      return absl::InvalidArgumentError(absl::StrCat("X is ", DimsText(x_dims), "; want ",
+                                                     pooling.pooled_size(),
+                                                     " channels, one for each bin"));
     }
   }
   if (!(pooling.spatial_scale > 0) || !std::isfinite(pooling.spatial_scale)) {
@@ -267,6 +317,26 @@ void PoolRegion(const RegionPooling& pooling, absl::Span<const T> image, const f
 }
 
 template <typename T>
+void AverageOwnChannels(const RegionPooling& pooling, absl::Span<const T> image,
+                        const float* region, absl::Span<T> pooled) {
+  std::vector<double> sums(pooled.size(), 0);
+  std::vector<float> areas(pooled.size(), 1);
+  ForEachOwnRow(pooling, region, [&](int64_t i, int64_t begin, int64_t end, float area) {
+    for (int64_t at = begin; at < end; ++at) sums[i] += image[at];
+    areas[i] = area;
+  });
+  for (size_t i = 0; i < pooled.size(); ++i) pooled[i] = static_cast<T>(sums[i] / areas[i]);
+}
+
+template <typename T>
+void AverageOwnChannelsBackward(const RegionPooling& pooling, const float* region,
+                                absl::Span<const T> dpooled, absl::Span<T> dimage) {
+  ForEachOwnRow(pooling, region, [&](int64_t i, int64_t begin, int64_t end, float area) {
+    for (int64_t at = begin; at < end; ++at) dimage[at] += dpooled[i] / static_cast<T>(area);
+  });
+}
+
+template <typename T>
 absl::Status PoolRegionBackward(const RegionPooling& pooling, absl::Span<const int64_t> places,
                                 absl::Span<const T> dpooled, absl::Span<T> dimage) {
   const int64_t plane = pooling.height * pooling.width;
@@ -288,6 +358,10 @@ absl::Status PoolRegionBackward(const RegionPooling& pooling, absl::Span<const i
                             absl::Span<T>);                                                        \
   template void AlignRegionBackward(const RegionPooling&, const float*, absl::Span<const T>,       \
                                     absl::Span<T>);                                                \
+  template void AverageOwnChannels(const RegionPooling&, absl::Span<const T>, const float*,        \
+                                   absl::Span<T>);                                                 \
+  template void AverageOwnChannelsBackward(const RegionPooling&, const float*,                     \
+                                           absl::Span<const T>, absl::Span<T>);                    \
   template void PoolRegion(const RegionPooling&, absl::Span<const T>, const float*, absl::Span<T>, \
                            absl::Span<int64_t>);                                                   \
   template absl::Status PoolRegionBackward(const RegionPooling&, absl::Span<const int64_t>,        \

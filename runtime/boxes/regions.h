@@ -24,8 +24,8 @@ absl::StatusOr<std::vector<int64_t>> ImagesFromOffsets(absl::string_view slot,
                                                        absl::Span<const int64_t> offsets,
                                                        int64_t regions);
 
-// Maps [channels, height, width] of an image, and [channels, pooled_height, pooled_width] of a
-// region.
+// Maps [channels, height, width] of an image, and [pooled_channels, pooled_height, pooled_width] of
+// a region.
 struct RegionPooling {
   int64_t channels;
   int64_t height;
@@ -35,9 +35,10 @@ struct RegionPooling {
   float spatial_scale;
   int64_t sampling_ratio = -1;  // roi_align; below 1: as many as the region is large
   bool is_aligned = false;      // roi_align: half a pixel is taken off
+  int64_t pooled_channels = 0;  // psroi_pool: fewer than channels
 
   int64_t image_size() const { return channels * height * width; }
-  int64_t pooled_size() const { return channels * pooled_height * pooled_width; }
+  int64_t pooled_size() const { return pooled_channels * pooled_height * pooled_width; }
 };
 
 // Error (kInvalidArgument): an attribute that makes no sense, or so many samples that no machine
@@ -53,6 +54,16 @@ void AlignRegion(const RegionPooling& pooling, absl::Span<const T> image, const 
 template <typename T>
 void AlignRegionBackward(const RegionPooling& pooling, const float* region,
                          absl::Span<const T> dpooled, absl::Span<T> dimage);
+
+// The average of each bin, in a channel of the image that no other bin has: that of bin (c, i, j)
+// is (c * pooled_height + i) * pooled_width + j. 0 of a bin without elements.
+template <typename T>
+void AverageOwnChannels(const RegionPooling& pooling, absl::Span<const T> image,
+                        const float* region, absl::Span<T> pooled);
+// Adds to dimage.
+template <typename T>
+void AverageOwnChannelsBackward(const RegionPooling& pooling, const float* region,
+                                absl::Span<const T> dpooled, absl::Span<T> dimage);
 
 // The largest element of each bin, and its place in its channel; 0 and -1 of a bin without
 // elements.

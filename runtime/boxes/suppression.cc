@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace fixpoint::boxes {
 namespace {
@@ -14,13 +15,56 @@ int64_t Product(int64_t a, int64_t b) {
 
 int64_t AtMost(int64_t count, int64_t limit) { return limit < 0 ? count : std::min(count, limit); }
 
-// The first `most` of those indices by descending key. REQUIRES: no key is NaN.
-template <typename Key>
-void SortDescending(std::vector<int64_t>* indices, int64_t most, Key key) {
-  std::stable_sort(indices->begin(), indices->end(),
-                   [&](int64_t a, int64_t b) { return key(a) > key(b); });
-  if (most >= 0 && most < static_cast<int64_t>(indices->size())) indices->resize(most);
-}
+// Boxes that were kept, each number in a row of its own, so that many are compared at once.
+template <typename T>
+class KeptBoxes {
+ public:
+  explicit KeptBoxes(Corners corners) : corners_(corners) {}
+
+  void Add(const T* box) {
+    for (int i = 0; i < 4; ++i) places_[i].push_back(box[i]);
+    areas_.push_back(Area(box, corners_));
+  }
+
+  // Whether a box overlaps each of them by `threshold` at most, as Overlap computes it.
+  bool AreApartFrom(const T* box, T threshold) const {
+    const T area = Area(box, corners_);
+    const auto count = static_cast<int64_t>(areas_.size());
+    for (int64_t begin = 0; begin < count; begin += kBlock) {
+      const int64_t end = std::min(begin + kBlock, count);
+      if (CountFar(box, area, threshold, begin, end) < end - begin) return false;
+    }
+    return true;
+  }
+
+ private:
+  static constexpr int64_t kBlock = 32;
+
+  int CountFar(const T* box, T area, T threshold, int64_t begin, int64_t end) const {
+    const T left = box[0], top = box[1], right = box[2], bottom = box[3];
+    const T extra = ExtraOf<T>(corners_);
+    const T* const lefts = places_[0].data();
+    const T* const tops = places_[1].data();
+    const T* const rights = places_[2].data();
+    const T* const bottoms = places_[3].data();
+    const T* const areas = areas_.data();
+    int far = 0;
+    for (int64_t i = begin; i < end; ++i) {
+      const T width = std::min(rights[i], right) - std::max(lefts[i], left) + extra;
+      const T height = std::min(bottoms[i], bottom) - std::max(tops[i], top) + extra;
+      const T common = width * height;
+      const T overlap = common / (areas[i] + area - common);
+      const bool touch =
+          !((left > rights[i]) | (right < lefts[i]) | (top > bottoms[i]) | (bottom < tops[i]));
+      far += (touch ? overlap : T(0)) <= threshold ? 1 : 0;
+    }
+    return far;
+  }
+
+  const Corners corners_;
+  std::vector<T> places_[4];
+  std::vector<T> areas_;
+};
 
 template <typename T>
 T DecayOf(T overlap, T largest, const MatrixSuppression& suppression) {
@@ -62,11 +106,18 @@ int64_t SuppressionLimits::MostOf(int64_t images, int64_t classes, int64_t boxes
 
 template <typename T>
 std::vector<int64_t> Candidates(const ScoredBoxes<T>& boxes, T threshold, int64_t most) {
-  std::vector<int64_t> candidates;
+  std::vector<std::pair<T, int64_t>> scores;
   for (int64_t i = 0; i < boxes.count; ++i) {
-    if (boxes.Score(i) > threshold) candidates.push_back(i);
+    if (boxes.Score(i) > threshold) scores.push_back({boxes.Score(i), i});
   }
-  SortDescending(&candidates, most, [&](int64_t i) { return boxes.Score(i); });
+  const auto is_better = [](const std::pair<T, int64_t>& a, const std::pair<T, int64_t>& b) {
+    return a.first > b.first || (a.first == b.first && a.second < b.second);
+  };
+  const int64_t count = AtMost(static_cast<int64_t>(scores.size()), most);
+  std::nth_element(scores.begin(), scores.begin() + count, scores.end(), is_better);
+  std::sort(scores.begin(), scores.begin() + count, is_better);
+  std::vector<int64_t> candidates(count);
+  for (int64_t i = 0; i < count; ++i) candidates[i] = scores[i].second;
   return candidates;
 }
 
@@ -74,12 +125,11 @@ template <typename T>
 std::vector<int64_t> KeepApart(const ScoredBoxes<T>& boxes, absl::Span<const int64_t> candidates,
                                T threshold, T eta, Corners corners) {
   std::vector<int64_t> kept;
+  KeptBoxes<T> better(corners);
   for (const int64_t i : candidates) {
-    const bool is_apart = std::all_of(kept.begin(), kept.end(), [&](int64_t better) {
-      return Overlap(boxes.Box(better), boxes.Box(i), corners) <= threshold;
-    });
-    if (!is_apart) continue;
+    if (!better.AreApartFrom(boxes.Box(i), threshold)) continue;
     kept.push_back(i);
+    better.Add(boxes.Box(i));
     if (eta < 1 && threshold > T(0.5)) threshold *= eta;
   }
   return kept;

@@ -18,14 +18,29 @@ struct WrittenAround {
   const Value* exit;    // when the op ends
 };
 
+// A value of a forward block that a gradient block reads, which belongs to a run of that.
+struct ReadOfRun {
+  const Value* read;      // as the gradient block reads it
+  const Value* kept;      // in the forward block
+  bool at_begin = false;  // what the variable holds when the run begins, not when it ends
+};
+
 struct BlockCrossing {
   std::vector<const Value*> reads;  // except for what `written` begins with
   std::vector<WrittenAround> written;
+  // Of a gradient block, where `reads` and `written` have neither these nor the gradients that pass
+  // between the op and its block (ops/block_gradients.h).
+  std::vector<ReadOfRun> of_runs;
 };
 
 // REQUIRES: the op runs this block. Empty if another op in an earlier place runs it too: values are
 // distinguished for one of them, and the executor refuses such a program (CheckOps).
 BlockCrossing CrossingOf(const Op& op, const Block& block);
+
+// What a variable that belongs to a run of the op's block holds when a run begins, as the block
+// reads it, and when a run ends; null: the block does not read it, or does not write it.
+const Value* ValueAtBegin(const Op& op, const Variable& variable);
+const Value* ValueAtEnd(const Op& op, const Variable& variable);
 
 // What an op reads and writes in its own block and the outer ones, by itself or in blocks that it
 // runs, with one entry for each argument.

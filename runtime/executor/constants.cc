@@ -1,6 +1,7 @@
 #include "runtime/executor/constants.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -80,6 +81,24 @@ void SetConstantsApart(Plan* plan) {
   }
 }
 
+std::shared_ptr<const Constant> MadeConstants::Find(const std::string& recipe) const {
+  const auto found = by_recipe_.find(recipe);
+  return found != by_recipe_.end() ? found->second.lock() : nullptr;
+}
+
+void MadeConstants::Add(const std::string& recipe,
+                        const std::shared_ptr<const Constant>& constant) {
+  if (by_recipe_.size() >= most_) {
+    for (auto made = by_recipe_.begin(); made != by_recipe_.end();) {
+      const auto next = std::next(made);
+      if (made->second.expired()) by_recipe_.erase(made);
+      made = next;
+    }
+    most_ = std::max(most_, 2 * by_recipe_.size());
+  }
+  by_recipe_[recipe] = constant;
+}
+
 // An equal constant that an executor already has; the memory of those without one is freed.
 std::shared_ptr<const Constant> ConstantStore::Find(absl::Span<const uint8_t> bytes, Alike* alike) {
   alike->erase(std::remove_if(alike->begin(), alike->end(),
@@ -94,15 +113,17 @@ std::shared_ptr<const Constant> ConstantStore::Find(absl::Span<const uint8_t> by
 
 absl::StatusOr<std::vector<std::shared_ptr<const Constant>>> ConstantStore::Share(
     Memory memory, absl::Span<const absl::Span<const uint8_t>> computed) {
-  const std::lock_guard<std::mutex> lock(mutex_);
   std::vector<size_t> hashes;
-  int64_t all_bytes = 0;
-  int64_t new_bytes = 0;
   for (const absl::Span<const uint8_t> constant : computed) {
     hashes.push_back(absl::HashOf(constant));
-    const int64_t bytes = Aligned(static_cast<int64_t>(constant.size()));
+  }
+  const std::lock_guard<std::mutex> lock(mutex_);
+  int64_t all_bytes = 0;
+  int64_t new_bytes = 0;
+  for (size_t i = 0; i < computed.size(); ++i) {
+    const int64_t bytes = Aligned(static_cast<int64_t>(computed[i].size()));
     all_bytes += bytes;
-    if (Find(constant, &by_hash_[hashes.back()]) == nullptr) new_bytes += bytes;
+    if (Find(computed[i], &by_hash_[hashes[i]]) == nullptr) new_bytes += bytes;
   }
   const auto computed_in = std::make_shared<const Memory>(std::move(memory));
   std::shared_ptr<const Memory> held = computed_in;
@@ -127,6 +148,17 @@ absl::StatusOr<std::vector<std::shared_ptr<const Constant>>> ConstantStore::Shar
     alike.push_back(shared.back());
   }
   return shared;
+}
+
+std::shared_ptr<const Constant> ConstantStore::FindMade(const std::string& recipe) const {
+  const std::shared_lock<std::shared_mutex> lock(made_mutex_);
+  return made_.Find(recipe);
+}
+
+void ConstantStore::AddMade(const std::string& recipe,
+                            const std::shared_ptr<const Constant>& constant) {
+  const std::unique_lock<std::shared_mutex> lock(made_mutex_);
+  made_.Add(recipe, constant);
 }
 
 int64_t ConstantStore::bytes() const {

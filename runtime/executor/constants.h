@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <shared_mutex>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -39,6 +41,18 @@ class Constant {
   absl::Span<const uint8_t> bytes_;
 };
 
+// Constants by how they were computed, as long as anybody has them.
+class MadeConstants {
+ public:
+  // Null: there is none.
+  std::shared_ptr<const Constant> Find(const std::string& recipe) const;
+  void Add(const std::string& recipe, const std::shared_ptr<const Constant>& constant);
+
+ private:
+  absl::flat_hash_map<std::string, std::weak_ptr<const Constant>> by_recipe_;
+  size_t most_ = 64;  // before those that nobody has are looked for
+};
+
 // The constants of executors; equal ones are kept once, as long as an executor has it. For any
 // number of threads at once.
 class ConstantStore {
@@ -48,6 +62,11 @@ class ConstantStore {
   // AllocateMemory.
   absl::StatusOr<std::vector<std::shared_ptr<const Constant>>> Share(
       Memory memory, absl::Span<const absl::Span<const uint8_t>> computed);
+
+  // What an executor computed by that recipe (recipes.h), which begins with what names the
+  // parameters; null: there is none.
+  std::shared_ptr<const Constant> FindMade(const std::string& recipe) const;
+  void AddMade(const std::string& recipe, const std::shared_ptr<const Constant>& constant);
 
   // The bytes of all constants that executors have.
   int64_t bytes() const;
@@ -59,6 +78,9 @@ class ConstantStore {
 
   mutable std::mutex mutex_;
   absl::flat_hash_map<size_t, Alike> by_hash_;
+  // Of its own, so that who finds a constant waits for nobody who compares and copies others.
+  mutable std::shared_mutex made_mutex_;
+  MadeConstants made_;
 };
 
 }  // namespace fixpoint::executor

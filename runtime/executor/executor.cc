@@ -18,6 +18,7 @@
 #include "runtime/executor/planned_run.h"
 #include "runtime/executor/planner.h"
 #include "runtime/executor/profile.h"
+#include "runtime/executor/recipes.h"
 #include "runtime/finite_values.h"
 #include "runtime/guarded_call.h"
 #include "runtime/kernels/peaks.h"
@@ -129,43 +130,81 @@ absl::Status Executor::Bind(PlannedRun* run, NewTensors* created) {
   return absl::OkStatus();
 }
 
+std::shared_ptr<const Constant> Executor::FindConstant(const std::string& recipe) {
+  std::shared_ptr<const Constant> constant = constants_.Find(recipe);
+  if (constant != nullptr) return constant;
+  constant = options_.constants->FindMade(recipe);
+  if (constant != nullptr) constants_.Add(recipe, constant);
+  return constant;
+}
+
 absl::Status Executor::ComputeConstants(PlacedPlan* placed) {
   const Plan& plan = placed->plan;
   if (plan.constant_steps.empty()) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const Memory scratch,
-                   AllocateMemory(plan.constant_scratch_bytes, "what constants are computed from"));
-  std::vector<size_t> constants;
+  std::vector<std::string> recipes = RecipesOf(plan);
+  std::vector<std::shared_ptr<const Constant>> found(plan.buffers.size());
+  std::vector<size_t> computed;
+  std::vector<bool> is_wanted(plan.buffers.size(), false);
   int64_t bytes = 0;
   for (size_t i = 0; i < plan.buffers.size(); ++i) {
     if (plan.buffers[i].place != BufferInfo::Place::kConstant) continue;
-    constants.push_back(i);
+    if (!recipes[i].empty()) {
+      recipes[i] = absl::StrCat(scope_->revision(), ":", recipes[i]);
+      found[i] = FindConstant(recipes[i]);
+    }
+    if (found[i] != nullptr) continue;
+    computed.push_back(i);
+    is_wanted[i] = true;
     bytes += Aligned(plan.buffers[i].bytes());
   }
+  ASSIGN_OR_RETURN(const Memory scratch,
+                   AllocateMemory(computed.empty() ? 0 : plan.constant_scratch_bytes,
+                                  "what constants are computed from"));
   // Adjacent, because a run reads them one after the other.
   ASSIGN_OR_RETURN(Memory memory, AllocateMemory(bytes, "constants"));
-  std::vector<absl::Span<const uint8_t>> computed;
+  std::vector<absl::Span<const uint8_t>> spans;
   uint8_t* next = memory.get();
-  for (const size_t i : constants) {
+  for (const size_t i : computed) {
     placed->addresses[i] = next;
-    computed.emplace_back(next, static_cast<size_t>(plan.buffers[i].bytes()));
+    spans.emplace_back(next, static_cast<size_t>(plan.buffers[i].bytes()));
     next += Aligned(plan.buffers[i].bytes());
   }
   for (size_t i = 0; i < plan.buffers.size(); ++i) {
     const BufferInfo& info = plan.buffers[i];
-    if (info.place == BufferInfo::Place::kConstantScratch && info.offset >= 0) {
+    // A step only reads what it does not write.
+    if (found[i] != nullptr) {
+      placed->addresses[i] = const_cast<uint8_t*>(found[i]->bytes().data());
+    } else if (info.place == BufferInfo::Place::kConstantScratch && info.offset >= 0) {
       placed->addresses[i] = scratch.get() + info.offset;
     }
+  }
+  std::vector<const Step*> steps;
+  for (auto step = plan.constant_steps.rbegin(); step != plan.constant_steps.rend(); ++step) {
+    const bool is_needed = std::any_of(step->writes.begin(), step->writes.end(),
+                                       [&](Buffer buffer) { return is_wanted[buffer.index]; });
+    if (!is_needed) continue;
+    for (const Buffer read : step->reads) is_wanted[read.index] = found[read.index] == nullptr;
+    steps.push_back(&*step);
   }
   LoopBound loops(options_.max_iterations);
   const RunState state{
       options_.seed, /*step=*/0, options_.check_finite, op_count_, absl::MakeSpan(block_runs_),
       &loops};
   const StepContext context(placed->addresses, state);
-  for (const Step& step : plan.constant_steps) RETURN_IF_ERROR(RunStep(plan, step, context));
-  ASSIGN_OR_RETURN(placed->constants, options_.constants->Share(std::move(memory), computed));
-  for (size_t i = 0; i < constants.size(); ++i) {
-    // A step only reads what it does not write.
-    placed->addresses[constants[i]] = const_cast<uint8_t*>(placed->constants[i]->bytes().data());
+  for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
+    RETURN_IF_ERROR(RunStep(plan, **step, context));
+  }
+  ASSIGN_OR_RETURN(placed->constants, options_.constants->Share(std::move(memory), spans));
+  for (size_t i = 0; i < computed.size(); ++i) {
+    const std::shared_ptr<const Constant>& constant = placed->constants[i];
+    placed->addresses[computed[i]] = const_cast<uint8_t*>(constant->bytes().data());
+    const std::string& recipe = recipes[computed[i]];
+    if (recipe.empty()) continue;
+    constants_.Add(recipe, constant);
+    options_.constants->AddMade(recipe, constant);
+  }
+  for (std::shared_ptr<const Constant>& constant : found) {
+    if (constant != nullptr) placed->constants.push_back(std::move(constant));
   }
   return absl::OkStatus();
 }

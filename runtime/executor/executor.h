@@ -96,12 +96,14 @@ class Executor final : public Backend {
   using NewTensors = std::vector<std::pair<std::string, Tensor>>;
   absl::Status Bind(PlannedRun* planned, NewTensors* created);
   absl::Status ComputeConstants(PlacedPlan* placed);
+  std::shared_ptr<const Constant> FindConstant(const std::string& recipe);
   absl::Status Fetch(const PlannedRun& planned, std::vector<Tensor>* fetched) const;
 
   const Program& program_;
   Scope* scope_;
   const ExecutorOptions options_;
   const std::unique_ptr<PlanCache> plans_;
+  MadeConstants constants_;  // those of its plans, which it finds without waiting for others
   const uint32_t op_count_;
   std::vector<uint32_t> block_runs_;  // RunState
 };

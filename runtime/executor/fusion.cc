@@ -118,7 +118,8 @@ class Group {
 
 class Fuser {
  public:
-  explicit Fuser(Plan* plan) : plan_(*plan), memory_of_(plan->buffers.size()) {
+  explicit Fuser(Plan* plan)
+      : plan_(*plan), memory_of_(plan->buffers.size()), uses_(plan->buffers.size()) {
     for (size_t i = 0; i < memory_of_.size(); ++i) memory_of_[i] = static_cast<int>(i);
     for (const auto& [buffer, tensor] : plan_.in_tensors) memory_of_[buffer.index] = tensor.index;
     for (const std::vector<Step>* steps : {&plan_.steps, &plan_.constant_steps}) {
@@ -129,6 +130,7 @@ class Fuser {
 
   void Fuse(std::vector<Step>* steps) {
     std::vector<PlacedStep> placed;
+    placed.reserve(steps->size());
     for (Step& step : *steps) {
       Accesses accesses = AccessesOf(step);
       placed.push_back({std::move(step), std::move(accesses)});
@@ -157,8 +159,8 @@ class Fuser {
   }
 
  private:
-  using Uses = absl::flat_hash_map<int, int>;  // how many steps read or write a buffer
-
+  // Counts the steps that read or write each buffer.
+  template <typename Uses>
   static void CountUses(const Step& step, Uses* uses) {
     for (const std::vector<Buffer>* buffers : {&step.reads, &step.writes}) {
       for (const Buffer& buffer : *buffers) ++(*uses)[buffer.index];
@@ -253,7 +255,7 @@ class Fuser {
   }
 
   Step MakeOne(const std::vector<Step>& steps) {
-    Uses of_these;
+    absl::flat_hash_map<int, int> of_these;
     for (const Step& step : steps) CountUses(step, &of_these);
     fused_.emplace_back(steps, plan_, [&](Buffer buffer) {
       const BufferInfo::Place place = plan_.buffers[buffer.index].place;
@@ -266,7 +268,7 @@ class Fuser {
 
   const Plan& plan_;
   std::vector<int> memory_of_;  // for each buffer, the first of those that lie there
-  Uses uses_;
+  std::vector<int> uses_;       // for each buffer, the steps that read or write it
   std::vector<FusedStep> fused_;
 };
 

@@ -29,8 +29,9 @@ absl::StatusOr<Plan> PlanInference(const Program& program, const ParameterTypes&
   planned.feeds = request.feeds;
   planned.fetches = request.outputs;
   planned.has_constants = true;
+  ProgramPlan shared(program, planned);
   absl::StatusOr<Plan> plan =
-      MakePlan(program, planned, [&](absl::string_view name) -> std::optional<GivenType> {
+      MakePlan(shared, planned, [&](absl::string_view name) -> std::optional<GivenType> {
         const auto found = parameters.find(name);
         if (found == parameters.end()) return std::nullopt;
         return found->second;

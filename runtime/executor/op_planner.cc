@@ -16,6 +16,7 @@
 #include "proto/program/op.h"
 #include "proto/program/type_names.h"
 #include "runtime/executor/block_crossing.h"
+#include "runtime/executor/ops/run_shape.h"
 
 namespace fixpoint::executor {
 namespace {
@@ -56,9 +57,22 @@ void RemoveInputs(absl::string_view slot, OpDesc* op) {
                 inputs->end());
 }
 
+bool HasAttributeInputs(const Op& op) {
+  static const auto* const slots = [] {
+    auto* made = new absl::flat_hash_set<absl::string_view>();
+    for (const AttributeInput& input : AttributeInputs()) made->insert(input.slot);
+    return made;
+  }();
+  const auto& inputs = op.desc().inputs();
+  return std::any_of(inputs.begin(), inputs.end(), [](const OpDesc::Var& input) {
+    return input.arguments_size() > 0 && slots->contains(input.parameter());
+  });
+}
+
 // The op with known inputs replaced by the attributes that they stand for; null if it has none.
 std::shared_ptr<const OpDesc> Resolved(const Op& op, const OpSchema& schema,
                                        const Planning& planning) {
+  if (!HasAttributeInputs(op)) return nullptr;
   std::shared_ptr<OpDesc> resolved;
   absl::flat_hash_set<absl::string_view> said;
   for (const AttributeInput& input : AttributeInputs()) {
@@ -291,14 +305,15 @@ void OpPlanner::CutOutput(absl::string_view slot, LoD lod) {
   if (Wants(slot)) cut_[&OutputValue(slot)] = std::move(lod);
 }
 
-RunShape OpPlanner::DecideShape(absl::string_view slot, int64_t most_offsets, int index) {
+RunShape OpPlanner::DecideShape(absl::string_view slot, const std::vector<int64_t>& most_offsets,
+                                int index) {
   const bool is_wanted = Wants(slot, index);
   const auto rank = is_wanted ? planning_.builder.TypeOf(OutputValue(slot, index)).dims.size()
                               : size_t{kMostDims};
   RunShape shape;
   shape.dims = Scratch(absl::StrCat("dims of ", slot), VarType::INT64, static_cast<int64_t>(rank));
-  if (most_offsets > 0) {
-    shape.offsets = Scratch(absl::StrCat("offsets of ", slot), VarType::INT64, 1 + most_offsets);
+  for (const int64_t most : most_offsets) {
+    shape.offsets.push_back(Scratch(absl::StrCat("offsets of ", slot), VarType::INT64, 1 + most));
   }
   shape.op = &op_;
   if (is_wanted) planning_.builder.SetRunShape(OutputValue(slot, index), shape);
@@ -315,19 +330,22 @@ void OpPlanner::KeepRunShape(absl::string_view input, absl::string_view output) 
   const RunShape* const shape = TakeRunShape(input);
   if (shape == nullptr || !Wants(output)) return;
   RunShape kept = *shape;
-  if (!schema_.TakesLod(output)) kept.offsets = Buffer();
+  if (!schema_.TakesLod(output)) kept.offsets.clear();
   planning_.builder.SetRunShape(OutputValue(output), kept);
 }
 
 void OpPlanner::KeepRows(absl::string_view input, absl::string_view output) {
-  if (TakeRunShape(input) == nullptr || !Wants(output)) return;
-  KeepRowsOf(InputValue(input), OutputValue(output));
+  if (TakeRunShape(input) == nullptr) return;
+  for (int i = 0; i < OutputCount(output); ++i) {
+    if (!Wants(output, i) || !planning_.builder.IsPlanned(OutputValue(output, i))) continue;
+    KeepRowsOf(InputValue(input), OutputValue(output, i));
+  }
 }
 
 void OpPlanner::KeepRowsOf(const Value& input, const Value& output) {
   PlanBuilder& builder = planning_.builder;
   RunShape shape = *builder.RunShapeOf(input);
-  if (!schema_.TakesLod(output.written_by()->slot_name())) shape.offsets = Buffer();
+  if (!schema_.TakesLod(output.written_by()->slot_name())) shape.offsets.clear();
   const Dims most = builder.TypeOf(input).dims;
   const Dims dims = builder.TypeOf(output).dims;
   const Buffer from = shape.dims;
@@ -337,11 +355,7 @@ void OpPlanner::KeepRowsOf(const Value& input, const Value& output) {
            {shape.dims},
            [from, to = shape.dims, most, dims](const StepContext& run) {
              const absl::Span<const int64_t> there = run.Of<int64_t>(from);
-             if (!std::equal(there.begin() + 1, there.end(), most.begin() + 1)) {
-               return absl::FailedPreconditionError(
-                   absl::StrCat("an input is ", DimsText(there), "; want rows of ",
-                                DimsText(DimsView(most).subspan(1))));
-             }
+             RETURN_IF_ERROR(CheckDecidesRows(there, most));
              const absl::Span<int64_t> found = run.Of<int64_t>(to);
              std::copy(dims.begin(), dims.end(), found.begin());
              found[0] = there[0];
@@ -368,12 +382,18 @@ void OpPlanner::PassRowsOn() {
   for (const Argument* input : op_.inputs()) {
     if (input->variable() == nullptr || taken_.contains(input->value())) continue;
     const RunShape* const shape = builder.RunShapeOf(*input->value());
-    if (shape != nullptr && first == nullptr) first = input->value();
+    if (shape == nullptr) continue;
+    // Offsets are those that OutputLod finds.
+    const bool is_first_cut = shape->has_offsets() && input->index() == 0 &&
+                              (first == nullptr || !builder.RunShapeOf(*first)->has_offsets());
+    if (first == nullptr || is_first_cut) first = input->value();
   }
   if (first == nullptr) return;
   const Dims most = builder.TypeOf(*first).dims;
   const Buffer rows = builder.RunShapeOf(*first)->dims;
-  const std::string weight = schema_.traits().product ? schema_.traits().product->weight : "";
+  // A matrix, whose rows are no rows of the result.
+  const OpTraits& traits = schema_.traits();
+  const std::string weight = traits.product && !traits.is_of_samples ? traits.product->weight : "";
   for (const Argument* input : op_.inputs()) {
     if (input->variable() == nullptr || input->value() == first) continue;
     if (SlotOf(*input) == weight && builder.TypeOf(*input->value()).dims.size() == 2) continue;

@@ -176,9 +176,10 @@ class OpPlanner {
   void SetOutputLods();
 
   // Declares that a run decides the extents of an output, whose type has the most that they can be,
-  // and its offsets if there are up to `most_offsets` of them. The op's step writes both.
+  // and its offsets, of which each level has up to so many. The op's step writes both.
   // REQUIRES: the output was written, row major.
-  RunShape DecideShape(absl::string_view slot, int64_t most_offsets = 0, int index = 0);
+  RunShape DecideShape(absl::string_view slot, const std::vector<int64_t>& most_offsets = {},
+                       int index = 0);
   // What a run decides of an input; null: its type is what it is. By asking, the plan function
   // declares that it reads no more than there is; it may not read other inputs of such a shape.
   const RunShape* TakeRunShape(absl::string_view slot, int index = 0);

@@ -257,16 +257,16 @@ std::vector<Buffer> PartsOf(const Plan& whole, int64_t steps) {
 
 // Takes the first steps out of a plan for that request. Nothing, with the plan unchanged, if there
 // are none that are better run in pieces.
-std::optional<Pieces> TakePieces(const Program& program, const PlanRequest& request,
+std::optional<Pieces> TakePieces(ProgramPlan& program, const PlanRequest& request,
                                  const FindPersistable& find_persistable, Plan* plan) {
-  const int64_t batch = BatchOf(program, request);
+  const int64_t batch = BatchOf(program.program(), request);
   if (batch <= 1) return std::nullopt;
   const FirstSteps first(*plan, batch);
   const int64_t size = first.PieceSize();
   const int64_t count = batch / size;
   if (count == 1 || first.Best(count, plan->steps.size()) == 0) return std::nullopt;
   absl::StatusOr<Plan> piece =
-      MakePlan(program, ForBatch(program, request, batch, size), find_persistable);
+      MakePlan(program, ForBatch(program.program(), request, batch, size), find_persistable);
   // A program may be for one batch size alone.
   if (!piece.ok()) return std::nullopt;
   const int64_t steps = first.Best(count, BesidePiece(*plan, *piece, count).AlikeSteps());
@@ -289,7 +289,7 @@ std::optional<Pieces> TakePieces(const Program& program, const PlanRequest& requ
 
 }  // namespace
 
-absl::StatusOr<BatchPlan> PlanBatch(const Program& program, const PlanRequest& request,
+absl::StatusOr<BatchPlan> PlanBatch(ProgramPlan& program, const PlanRequest& request,
                                     const FindPersistable& find_persistable) {
   if (request.has_constants && !request.keeps_all) {
     kernels::DeferredPrimitives primitives;

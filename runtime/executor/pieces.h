@@ -33,7 +33,7 @@ struct BatchPlan {
 // Plans a request; if parameters do not change, with the first steps in pieces, if they compute
 // each image by itself and less goes to memory with a few images at a time. Kernels are made only
 // for the steps that remain. Errors: those of MakePlan.
-absl::StatusOr<BatchPlan> PlanBatch(const Program& program, const PlanRequest& request,
+absl::StatusOr<BatchPlan> PlanBatch(ProgramPlan& program, const PlanRequest& request,
                                     const FindPersistable& find_persistable);
 
 }  // namespace fixpoint::executor

@@ -101,10 +101,17 @@ int64_t BufferInfo::bytes() const {
   return type.size() * static_cast<int64_t>(ElementSize(type.dtype));
 }
 
+std::vector<Buffer> RunShape::buffers() const {
+  std::vector<Buffer> all = {dims};
+  all.insert(all.end(), offsets.begin(), offsets.end());
+  return all;
+}
+
 std::vector<Buffer> Plan::Fetch::buffers() const {
   std::vector<Buffer> all = {buffer};
-  if (run_shape) all.push_back(run_shape->dims);
-  if (run_shape && run_shape->has_offsets()) all.push_back(run_shape->offsets);
+  if (!run_shape) return all;
+  const std::vector<Buffer> of_shape = run_shape->buffers();
+  all.insert(all.end(), of_shape.begin(), of_shape.end());
   return all;
 }
 
@@ -118,9 +125,11 @@ absl::StatusOr<GivenType> ShapeInRun(const TensorType& most, const RunShape& sha
     return absl::InternalError(absl::StrCat("a run decides on ", DimsText(given.type.dims),
                                             "; want at most ", DimsText(most.dims)));
   }
-  if (!shape.has_offsets()) return given;
-  const absl::Span<const int64_t> offsets = run.Of<int64_t>(shape.offsets);
-  given.lod.emplace_back(offsets.begin() + 1, offsets.begin() + 1 + offsets[0]);
+  for (const Buffer level : shape.offsets) {
+    const absl::Span<const int64_t> offsets = run.Of<int64_t>(level);
+    if (offsets[0] == 0) continue;
+    given.lod.emplace_back(offsets.begin() + 1, offsets.begin() + 1 + offsets[0]);
+  }
   return given;
 }
 

@@ -61,11 +61,15 @@ struct Buffer {
 // What a run decides of a value, of which a plan knows the most that it can be: its type's extents.
 // The elements lie at the front of the value's buffer; what comes after them means nothing.
 struct RunShape {
-  Buffer dims;     // INT64, one for each dimension of the type
-  Buffer offsets;  // INT64: how many, and then those of the only level; index -1: no sequences
+  Buffer dims;  // INT64, one for each dimension of the type
+  // INT64, for each level of sequences, outermost first: how many offsets, and then those; none:
+  // there is no such level in the run.
+  std::vector<Buffer> offsets;
   const Op* op = nullptr;  // whose step writes both
 
-  bool has_offsets() const { return offsets.index >= 0; }
+  bool has_offsets() const { return !offsets.empty(); }
+  // Both.
+  std::vector<Buffer> buffers() const;
 };
 
 struct BufferInfo {

@@ -323,6 +323,11 @@ const Codes* PlanBuilder::FindCodes(const Value& value) const {
   return planned.codes && !planned.holds_codes ? &*planned.codes : nullptr;
 }
 
+const Codes* PlanBuilder::FindNumbers(const Value& value) const {
+  const PlannedValue& planned = Find(value);
+  return planned.codes && planned.holds_codes ? &*planned.codes : nullptr;
+}
+
 std::optional<std::vector<double>> PlanBuilder::FindKnown(const Value& value) const {
   const PlannedValue& planned = Find(value);
   if (!planned.row_major || planned.run_shape) return std::nullopt;

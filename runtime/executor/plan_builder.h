@@ -121,6 +121,8 @@ class PlanBuilder {
   // The codes that the floats of the value stand for, in the layout that they are held in; null if
   // it is not held so.
   const Codes* FindCodes(const Value& value) const;
+  // The codes that are the elements of the value; null if it is not held so.
+  const Codes* FindNumbers(const Value& value) const;
   // Whether the elements of the value are codes, and not what codes stand for.
   bool HoldsCodes(const Value& value) const { return Find(value).holds_codes; }
 

@@ -12,6 +12,7 @@
 #include "runtime/executor/executor.h"
 #include "runtime/executor/outer_tensors.h"
 #include "runtime/executor/pieces.h"
+#include "runtime/kernels/many_shapes.h"
 #include "runtime/kernels/threads.h"
 #include "runtime/tensor.h"
 
@@ -21,6 +22,9 @@ namespace {
 // The most plans that are kept: where batches have more sizes than this, a size is planned again
 // when it returns.
 constexpr size_t kMostPlans = 16;
+
+// An executor that has planned for more shapes than this is given many.
+constexpr int64_t kFewShapes = 2;
 
 // The error that there is no memory for the arena, with what takes most of it.
 absl::Status AtLargestValue(const Plan& plan, const absl::Status& status) {
@@ -129,7 +133,10 @@ absl::StatusOr<std::unique_ptr<PlannedRun>> PlanCache::MakeRun(PlanRequest reque
     const Tensor* tensor = FindTensor(scope_, name);
     return tensor != nullptr ? std::optional(GivenTypeOf(*tensor)) : std::nullopt;
   };
-  ASSIGN_OR_RETURN(BatchPlan planned, PlanBatch(program_, request, find_persistable));
+  const kernels::ManyShapes many_shapes(options_.constants != nullptr && made_ >= kFewShapes);
+  ASSIGN_OR_RETURN(BatchPlan planned,
+                   PlanBatch(ProgramPlanFor(request), request, find_persistable));
+  ++made_;
   auto run =
       std::make_unique<PlannedRun>(PlannedRun{std::move(request), {std::move(planned.rest)}});
   if (planned.pieces) run->first.emplace(std::move(*planned.pieces));
@@ -141,6 +148,15 @@ absl::StatusOr<std::unique_ptr<PlannedRun>> PlanCache::MakeRun(PlanRequest reque
     run->was_there.push_back(FindTensor(scope_, persistable.name) != nullptr);
   }
   return run;
+}
+
+ProgramPlan& PlanCache::ProgramPlanFor(const PlanRequest& request) {
+  const auto found = std::find_if(program_plans_.begin(), program_plans_.end(),
+                                  [&request](const auto& plan) { return plan->IsFor(request); });
+  if (found != program_plans_.end()) return **found;
+  if (program_plans_.size() == kMostPlans) program_plans_.erase(program_plans_.begin());
+  program_plans_.push_back(std::make_unique<ProgramPlan>(program_, request));
+  return *program_plans_.back();
 }
 
 absl::Status PlanCache::GrowArena(int64_t bytes) {

@@ -41,6 +41,7 @@ class PlanCache {
 
  private:
   absl::StatusOr<std::unique_ptr<PlannedRun>> MakeRun(PlanRequest request);
+  ProgramPlan& ProgramPlanFor(const PlanRequest& request);
   bool FitsScope(const PlannedRun& run) const;
   absl::Status GrowArena(int64_t bytes);
 
@@ -48,8 +49,10 @@ class PlanCache {
   const Scope& scope_;
   const Schedule schedule_;
   const ExecutorOptions& options_;
+  std::vector<std::unique_ptr<ProgramPlan>> program_plans_;
   std::vector<std::unique_ptr<PlannedRun>> runs_;
   uint64_t uses_ = 0;
+  int64_t made_ = 0;  // plans, those that are no longer kept too
   Memory arena_;
   int64_t arena_bytes_ = 0;
 };

@@ -4,35 +4,31 @@
 #include <map>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ops/array_slots.h"
-#include "ops/computed_once.h"
-#include "ops/gradient_matcher.h"
 #include "ops/op_form.h"
 #include "ops/op_schema.h"
 #include "ops/unset_inputs.h"
 #include "proto/base/status_macros.h"
-#include "proto/program/attributes.h"
 #include "proto/program/feeds_and_fetches.h"
 #include "proto/program/program.h"
 #include "proto/program/type_names.h"
 #include "runtime/executor/block_crossing.h"
-#include "runtime/executor/demand.h"
-#include "runtime/executor/observation.h"
+#include "runtime/executor/cleared_rows.h"
+#include "runtime/executor/kept_runs.h"
 #include "runtime/executor/op_planner.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/as_reference.h"
 #include "runtime/executor/ops/tensor_arrays.h"
 #include "runtime/executor/plan_builder.h"
-#include "runtime/executor/schedule.h"
 #include "runtime/executor/unset_values.h"
 #include "runtime/guarded_call.h"
 
 namespace fixpoint::executor {
+
 namespace {
 
 absl::Status AtOp(const Op& op, const absl::Status& status) {
@@ -41,16 +37,12 @@ absl::Status AtOp(const Op& op, const absl::Status& status) {
 
 class Planner final : public BlockPlanner {
  public:
-  Planner(const Program& program, const PlanRequest& request,
-          const FindPersistable& find_persistable)
-      : program_(program),
-        era_(EraOf(program)),
+  Planner(ProgramPlan& program, const PlanRequest& request, const FindPersistable& find_persistable)
+      : shared_(program),
+        program_(program.program()),
+        era_(program.era()),
         request_(request),
-        find_persistable_(find_persistable) {
-    for (const Op& op : program.ops()) {
-      if (!IsFeedOrFetch(op)) numbers_.emplace(&op, static_cast<uint32_t>(numbers_.size()));
-    }
-  }
+        find_persistable_(find_persistable) {}
 
   absl::StatusOr<Plan> Run() {
     for (const FeedType& feed : request_.feeds) feeds_.emplace(feed.name, feed.given);
@@ -75,6 +67,9 @@ class Planner final : public BlockPlanner {
                                  PlanBuilder* builder) override {
     RETURN_IF_ERROR(PlanOps(block, wanted, builder));
     for (const Value* value : wanted) {
+      if (builder->Attached<ReadAtEnd>(*value) != nullptr) {
+        RETURN_IF_ERROR(AddReadAtEnd(*value, builder));
+      }
       const IsSet* const is_set = builder->Attached<IsSet>(*value);
       if (is_set != nullptr) builder->AddResult(is_set->flag);
     }
@@ -82,54 +77,47 @@ class Planner final : public BlockPlanner {
   }
 
  private:
+  static absl::Status AddReadAtEnd(const Value& value, PlanBuilder* builder) {
+    if (!builder->IsPlanned(value)) return NoValue(value);
+    ASSIGN_OR_RETURN(const Buffer buffer, builder->Read(value, Layout::kRowMajor));
+    builder->AddResult(buffer);
+    const RunShape* const shape = builder->RunShapeOf(value);
+    if (shape == nullptr) return absl::OkStatus();
+    builder->AddResult(shape->dims);
+    for (const Buffer level : shape->offsets) builder->AddResult(level);
+    return absl::OkStatus();
+  }
+
   absl::Status PlanOps(const Block& block, const std::vector<const Value*>& wanted,
                        PlanBuilder* builder) {
-    const Demand demand(
-        block, era_, wanted,
-        [this](const Value& value) {
-          return request_.keeps_all || ObservedNumber(value).has_value();
-        },
-        [this](const Op& op) { return UnreadInput(op, request_.begun); });
-    std::vector<const Op*> live;
-    GradientMatcher gradients(era_);
-    for (const Op& op : block.ops()) {
-      if (IsFeedOrFetch(op) || !demand.IsLive(op)) continue;
-      live.push_back(&op);
-      gradients.AddForward(op);
-    }
-    const Planning planning{era_,      numbers_,        request_.begun, demand,
-                            gradients, never_negative_, *builder,       *this};
+    const LiveOps& live = shared_.Of(block, wanted);
+    const Planning planning{era_,           shared_.numbers(),        shared_.begun(), live.demand,
+                            live.gradients, shared_.never_negative(), *builder,        *this};
     // This comes first, because an op may do the work of later ones.
-    for (const Op* op : live) {
-      if (absl::Status status = AddEntries(*op, builder); !status.ok()) return AtOp(*op, status);
+    for (const LiveOp& op : live.ops) {
+      if (absl::Status status = AddEntries(op, builder); !status.ok()) return AtOp(*op.op, status);
       // What a block keeps it has been given.
       if (block.parent() != nullptr) continue;
-      for (const Value* value : ValuesWritten(*op)) {
+      for (const Value* value : op.written) {
         if (builder->Keeps(value->variable())) AddPersistable(value->variable(), builder);
       }
     }
     // A block that an op runs is given them as values of the block around it.
     if (block.parent() == nullptr) RETURN_IF_ERROR(ShowFeeds(live, builder));
-    for (const Op* op : live) {
-      const absl::Status status = GuardedCall("its outputs", [&] { return PlanOp(*op, planning); });
-      if (!status.ok()) return AtOp(*op, status);
-      for (const Value* value : ValuesWritten(*op)) {
+    for (const LiveOp& op : live.ops) {
+      const absl::Status status = GuardedCall("its outputs", [&] { return PlanOp(op, planning); });
+      if (!status.ok()) return AtOp(*op.op, status);
+      if (request_.observation == nullptr) continue;
+      for (const Value* value : op.written) {
         if (value->origin() == Value::Origin::kWrite) RETURN_IF_ERROR(Show(*value, builder));
       }
     }
     return absl::OkStatus();
   }
 
-  std::optional<int> ObservedNumber(const Value& value) const {
-    if (request_.observation == nullptr) return std::nullopt;
-    const auto& variables = request_.observation->variables;
-    const auto found = variables.find(value.variable().name());
-    return found != variables.end() ? std::optional(found->second) : std::nullopt;
-  }
-
   // Adds the step that shows a value, if it is observed and an op reads it.
   absl::Status Show(const Value& value, PlanBuilder* builder) {
-    const std::optional<int> number = ObservedNumber(value);
+    const std::optional<int> number = shared_.ObservedNumber(value);
     if (!number || !builder->IsPlanned(value)) return absl::OkStatus();
     if (builder->TypeOf(value).dtype != VarType::FP32) return absl::OkStatus();
     ASSIGN_OR_RETURN(const Buffer buffer, builder->Read(value, builder->LayoutOf(value)));
@@ -145,12 +133,12 @@ class Planner final : public BlockPlanner {
     return absl::OkStatus();
   }
 
-  absl::Status ShowFeeds(const std::vector<const Op*>& ops, PlanBuilder* builder) {
+  absl::Status ShowFeeds(const LiveOps& live, PlanBuilder* builder) {
+    if (request_.observation == nullptr) return absl::OkStatus();
     absl::flat_hash_set<const Value*> seen;
-    for (const Op* op : ops) {
-      const ReadValues read = ReadBy(*op);
-      for (const auto& values : {read.wanted, read.optional}) {
-        for (const Value* value : values) {
+    for (const LiveOp& op : live.ops) {
+      for (const auto* values : {&op.read.wanted, &op.read.optional}) {
+        for (const Value* value : *values) {
           if (!IsEntry(*value) || feeds_.count(value->variable().name()) == 0) continue;
           if (seen.insert(value).second) RETURN_IF_ERROR(Show(*value, builder));
         }
@@ -184,18 +172,12 @@ class Planner final : public BlockPlanner {
     return variable->values().back();
   }
 
-  // The values that the op reads in this phase.
-  ReadValues ReadBy(const Op& op) const {
-    return ValuesReadBy(op, era_, UnreadInput(op, request_.begun));
-  }
-
   // Adds what an op of the program reads and no op writes: feeds, or variables of the scope.
-  absl::Status AddEntries(const Op& op, PlanBuilder* builder) {
-    const ReadValues read = ReadBy(op);
-    for (const Value* value : read.wanted) {
+  absl::Status AddEntries(const LiveOp& op, PlanBuilder* builder) {
+    for (const Value* value : op.read.wanted) {
       if (IsEntry(*value)) RETURN_IF_ERROR(AddEntry(*value, builder));
     }
-    for (const Value* value : read.optional) FindEntry(*value, builder);
+    for (const Value* value : op.read.optional) FindEntry(*value, builder);
     return absl::OkStatus();
   }
 
@@ -231,19 +213,19 @@ class Planner final : public BlockPlanner {
     }
   }
 
-  absl::Status PlanOp(const Op& op, const Planning& planning) {
+  absl::Status PlanOp(const LiveOp& live, const Planning& planning) {
+    const Op& op = *live.op;
     PlanBuilder& builder = planning.builder;
-    RETURN_IF_ERROR(CheckForm(op, *FindOpSchema(op.type()), era_));
+    RETURN_IF_ERROR(live.form);
     OpPlanner planner(op, planning);
     if (builder.IsAbsorbed(op)) {
       planner.PassRowsOn();
       planner.SetOutputLods();
       return absl::OkStatus();
     }
-    const ReadValues read = ReadBy(op);
-    for (const Value* value : read.wanted) RETURN_IF_ERROR(AddEntry(*value, &builder));
-    for (const Value* value : read.optional) FindEntry(*value, &builder);
-    for (const Value* value : ValuesFoundInOutputs(op)) {
+    for (const Value* value : live.read.wanted) RETURN_IF_ERROR(AddEntry(*value, &builder));
+    for (const Value* value : live.read.optional) FindEntry(*value, &builder);
+    for (const Value* value : live.found_in_outputs) {
       const bool is_there = IsEntry(*value) && builder.HasPersistable(value->variable());
       if (is_there) RETURN_IF_ERROR(AddEntry(*value, &builder));
     }
@@ -252,12 +234,17 @@ class Planner final : public BlockPlanner {
       if (input->variable() == nullptr) continue;
       const bool is_array = builder.Attached<HeldArray>(*input->value()) != nullptr;
       if (is_array && !MayBeTensorArray(*input)) return IsTensorArray(*input);
-      const bool is_read = !MayBeUnset(*input, era_);
-      if (is_read) AddSetCheck(*input->value(), NoValue(*input), &builder);
+      const bool may_be_unset = builder.Attached<IsSet>(*input->value()) != nullptr;
+      if (may_be_unset && !MayBeUnset(*input, era_)) {
+        AddSetCheck(*input->value(), NoValue(*input), &builder);
+      }
     }
-    const absl::Status added = AddSteps(op, planner);
+    ClearedRows cleared(&planner);
+    RETURN_IF_ERROR(cleared.Begin());
+    const absl::Status added = AddSteps(live, planner);
+    if (added.ok()) cleared.End();
     if (added.ok()) planner.PassRowsOn();
-    RETURN_IF_ERROR(CheckRunShapes(op, planner));
+    RETURN_IF_ERROR(CheckRunShapes(live, planner));
     RETURN_IF_ERROR(added);
     // A variable that a block writes keeps its offsets.
     if (op.sub_blocks().empty()) planner.SetOutputLods();
@@ -267,27 +254,25 @@ class Planner final : public BlockPlanner {
   }
 
   // A plan function says which inputs it takes whose shape a run decides.
-  absl::Status CheckRunShapes(const Op& op, const OpPlanner& planner) const {
-    ReadValues read = ReadBy(op);
-    read.wanted.insert(read.wanted.end(), read.optional.begin(), read.optional.end());
-    for (const Value* value : read.wanted) {
-      if (!planner.builder().IsPlanned(*value)) continue;
-      const RunShape* const shape = planner.builder().RunShapeOf(*value);
-      if (shape == nullptr || planner.TakesRunShape(*value)) continue;
-      return absl::UnimplementedError(
-          absl::StrCat("\"", value->variable().name(), "\" has extents that ", Describe(*shape->op),
-                       " decides in a run; want ones that are known before"));
+  static absl::Status CheckRunShapes(const LiveOp& op, const OpPlanner& planner) {
+    for (const auto* values : {&op.read.wanted, &op.read.optional}) {
+      for (const Value* value : *values) {
+        if (!planner.builder().IsPlanned(*value)) continue;
+        const RunShape* const shape = planner.builder().RunShapeOf(*value);
+        if (shape == nullptr || planner.TakesRunShape(*value)) continue;
+        return absl::UnimplementedError(absl::StrCat(
+            "\"", value->variable().name(), "\" has extents that ", Describe(*shape->op),
+            " decides in a run; want ones that are known before, or --backend=reference"));
+      }
     }
     return absl::OkStatus();
   }
 
-  absl::Status AddSteps(const Op& op, OpPlanner& planner) {
-    const OpPlanEntry& entry = *FindOpPlan(op.type());
-    const bool is_computed_once = BoolAttr(op.desc(), kComputedOnceAttr).value_or(false);
-    if (is_computed_once && !GivesReferenceBits(op, entry, planner)) {
+  absl::Status AddSteps(const LiveOp& op, OpPlanner& planner) {
+    if (op.is_computed_once && !GivesReferenceBits(*op.op, *op.entry, planner)) {
       return PlanAsReference(program_, planner);
     }
-    return entry.plan(planner);
+    return op.entry->plan(planner);
   }
 
   // Whether the plan function takes the op in every form that the interpreter takes, and gives its
@@ -333,6 +318,7 @@ class Planner final : public BlockPlanner {
     for (const Argument* output : op.outputs()) {
       if (!absl::EndsWith(output->slot_name(), kGradientSuffix)) continue;
       if (output->variable() == nullptr || !builder.IsPlanned(*output->value())) continue;
+      if (builder.Attached<HeldArray>(*output->value()) != nullptr) continue;
       const VarType::Type dtype = builder.TypeOf(*output->value()).dtype;
       if (dtype == VarType::FP32) continue;
       return absl::UnimplementedError(
@@ -341,13 +327,12 @@ class Planner final : public BlockPlanner {
     return absl::OkStatus();
   }
 
+  ProgramPlan& shared_;
   const Program& program_;
   const Era era_;
   const PlanRequest& request_;
   const FindPersistable& find_persistable_;
   std::map<std::string, GivenType> feeds_;
-  absl::flat_hash_map<const Op*, uint32_t> numbers_;  // places among all ops of the program
-  NeverNegative never_negative_{era_};
 };
 
 }  // namespace
@@ -373,7 +358,7 @@ absl::Status CheckOps(const Program& program) {
       absl::StrCat("the executor does not run op types ", absl::StrJoin(missing, ", ")));
 }
 
-absl::StatusOr<Plan> MakePlan(const Program& program, const PlanRequest& request,
+absl::StatusOr<Plan> MakePlan(ProgramPlan& program, const PlanRequest& request,
                               const FindPersistable& find_persistable) {
   return Planner(program, request, find_persistable).Run();
 }

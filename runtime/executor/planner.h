@@ -3,18 +3,28 @@
 #ifndef FIXPOINT_RUNTIME_EXECUTOR_PLANNER_H_
 #define FIXPOINT_RUNTIME_EXECUTOR_PLANNER_H_
 
+#include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "ops/era.h"
+#include "ops/gradient_matcher.h"
+#include "ops/never_negative.h"
 #include "proto/program/program_fwd.h"
+#include "runtime/executor/demand.h"
 #include "runtime/executor/observation.h"
+#include "runtime/executor/op_plans.h"
 #include "runtime/executor/plan.h"
+#include "runtime/executor/unset_values.h"
 
 namespace fixpoint::executor {
 
@@ -43,10 +53,65 @@ struct PlanRequest {
   bool has_constants = false;
 };
 
+// An op that runs.
+struct LiveOp {
+  const Op* op;
+  const OpPlanEntry* entry;
+  bool is_computed_once;
+  absl::Status form;  // CheckForm
+  ReadValues read;
+  std::vector<const Value*> written;
+  std::vector<const Value*> found_in_outputs;
+};
+
+struct LiveOps {
+  Demand demand;
+  GradientMatcher gradients;
+  std::vector<LiveOp> ops;
+};
+
+// What the plans of a program for one purpose share, whatever the shapes of a run: which ops run,
+// what they read and write, and whether they have the form of their types.
+class ProgramPlan {
+ public:
+  // For requests that differ from this one in the feeds' types alone. REQUIRES: the program, which
+  // does not change, and the observation outlive the object.
+  ProgramPlan(const Program& program, const PlanRequest& request);
+  ~ProgramPlan();
+  ProgramPlan(const ProgramPlan&) = delete;
+  ProgramPlan& operator=(const ProgramPlan&) = delete;
+
+  bool IsFor(const PlanRequest& request) const;
+
+  const Program& program() const { return program_; }
+  Era era() const { return era_; }
+  const absl::flat_hash_set<const Op*>& begun() const { return begun_; }
+  // The place of each op among all ops of the program except feeds and fetches.
+  const absl::flat_hash_map<const Op*, uint32_t>& numbers() const { return numbers_; }
+  NeverNegative& never_negative() { return never_negative_; }
+  // The number by which a value is observed; nothing: it is not.
+  std::optional<int> ObservedNumber(const Value& value) const;
+  // The ops of a block that run where these values are wanted, found when they are first asked for.
+  const LiveOps& Of(const Block& block, const std::vector<const Value*>& wanted);
+
+ private:
+  using Purpose = std::pair<const Block*, std::vector<const Value*>>;
+
+  const Program& program_;
+  const Era era_;
+  const std::vector<std::string> fetches_;
+  const absl::flat_hash_set<const Op*> begun_;
+  const bool keeps_all_;
+  const Observation* const observation_;
+  absl::flat_hash_map<const Op*, uint32_t> numbers_;
+  NeverNegative never_negative_;
+  absl::flat_hash_map<Purpose, std::unique_ptr<const LiveOps>> live_ops_;
+};
+
 // The plan of block 0. Errors name block and op: kFailedPrecondition: an input or a fetch has no
 // value; kInvalidArgument: shapes or attributes do not fit the op; kUnimplemented: the executor
-// does not support it.
-absl::StatusOr<Plan> MakePlan(const Program& program, const PlanRequest& request,
+// does not support it. REQUIRES: `program` is for such requests.
+absl::StatusOr<Plan> MakePlan(ProgramPlan& program, const PlanRequest& request,
                               const FindPersistable& find_persistable);
 
 }  // namespace fixpoint::executor

@@ -9,6 +9,7 @@
 
 #include "absl/types/span.h"
 #include "ops/dims.h"
+#include "ops/lod.h"
 
 namespace fixpoint::executor {
 
@@ -20,8 +21,8 @@ class TensorArray {
   struct Element {
     bool is_set = false;
     std::vector<int64_t> dims;
-    std::vector<int64_t> offsets;  // of its only level; {}: no sequences
-    std::vector<uint8_t> bytes;    // row major
+    LoD lod;
+    std::vector<uint8_t> bytes;  // row major
   };
 
   void Clear();

@@ -1,12 +1,21 @@
 #include "runtime/kernels/convolution.h"
 
+#include <algorithm>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "proto/base/status_macros.h"
 #include "runtime/kernels/convolution_descs.h"
 #include "runtime/kernels/epilogue_post_ops.h"
+#include "runtime/kernels/float_depthwise.h"
+#include "runtime/kernels/many_shapes.h"
 #include "runtime/kernels/onednn.h"
+#include "runtime/kernels/onednn_packed_form.h"
+#include "runtime/kernels/packed_form.h"
+#include "runtime/kernels/product.h"
+#include "runtime/kernels/product_shape.h"
+#include "runtime/kernels/tiled_product.h"
 
 namespace fixpoint::kernels {
 namespace {
@@ -19,7 +28,7 @@ Operand RowMajorFilters(const ConvolutionShape& shape) {
   return Operand::Elsewhere(RowMajor(FilterDims(shape), memory::data_type::f32));
 }
 
-class Forward final : public ConvolutionForward {
+class Forward final : public ConvolutionForward, public HasPackedForm {
  public:
   // The primitive computes `epilogue`, and loops after it compute `after`; one of the two is empty.
   Forward(const ConvolutionShape& shape, const Epilogue& epilogue, bool adds_to_output,
@@ -38,6 +47,9 @@ class Forward final : public ConvolutionForward {
   }
 
   int64_t packed_bytes() const override { return packed_.bytes(); }
+  std::string packed_form() const override {
+    return FormOfReordering(filters_.memory().get_desc(), packed_.memory().get_desc());
+  }
   void Pack(absl::Span<const float> filters, absl::Span<uint8_t> packed) override {
     filters_.PointTo(filters);
     packed_.PointTo(packed);
@@ -143,6 +155,49 @@ class BackwardFilters final : public ConvolutionBackwardFilters {
   Execution unpack_;
 };
 
+// A convolution whose windows are one pixel each, as a product of pixels in tiles.
+class ForwardInTiles final : public ConvolutionForward, public HasPackedForm {
+ public:
+  explicit ForwardInTiles(std::unique_ptr<Product> product) : product_(std::move(product)) {}
+
+  int64_t packed_bytes() const override { return product_->packed_bytes(); }
+  std::string packed_form() const override { return PackedFormOf(*product_); }
+  void Pack(absl::Span<const float> filters, absl::Span<uint8_t> packed) override {
+    product_->Pack(filters, packed);
+  }
+  void Run(absl::Span<const float> x, absl::Span<const uint8_t> filters, EpilogueOperands operands,
+           absl::Span<float> y) override {
+    product_->Run(x, filters, operands, y);
+  }
+  std::string implementation() const override { return product_->implementation(); }
+
+ private:
+  const std::unique_ptr<Product> product_;
+};
+
+// Error (kUnimplemented): there is none.
+absl::StatusOr<std::unique_ptr<ConvolutionForward>> PlanForManyShapes(const ConvolutionShape& shape,
+                                                                      const Epilogue& epilogue,
+                                                                      bool adds_to_output) {
+  // oneDNN begins the sums of dilated windows with the elements that it adds to.
+  const bool is_dilated = std::any_of(shape.window.begin(), shape.window.end(),
+                                      [](const WindowAxis& axis) { return axis.dilation != 1; });
+  if (HasFloatDepthwise(shape, epilogue) && !(adds_to_output && is_dilated)) {
+    return PlanFloatDepthwise(shape, epilogue, adds_to_output);
+  }
+  ProductShape pixels;
+  pixels.rows = shape.batch * shape.height * shape.width;
+  pixels.inner = shape.channels;
+  pixels.columns = shape.filters;
+  pixels.transpose_y = true;
+  if (!shape.is_pointwise() || shape.groups != 1 || !HasTiles(pixels)) {
+    return absl::UnimplementedError("the kernel is for one shape");
+  }
+  ASSIGN_OR_RETURN(std::unique_ptr<Product> product,
+                   PlanTiledProduct(pixels, epilogue, adds_to_output));
+  return std::unique_ptr<ConvolutionForward>(new ForwardInTiles(std::move(product)));
+}
+
 template <typename Kernel, typename Made, typename... More>
 absl::StatusOr<std::unique_ptr<Kernel>> PlanFor(ConvolutionShape& shape, const More&... more) {
   RETURN_IF_ERROR(CompleteShape(&shape));
@@ -155,6 +210,11 @@ absl::StatusOr<std::unique_ptr<Kernel>> PlanFor(ConvolutionShape& shape, const M
 
 absl::StatusOr<std::unique_ptr<ConvolutionForward>> ConvolutionForward::Plan(
     ConvolutionShape shape, const Epilogue& epilogue, bool adds_to_output) {
+  if (AreForManyShapes()) {
+    RETURN_IF_ERROR(CompleteShape(&shape));
+    auto planned = PlanForManyShapes(shape, epilogue, adds_to_output);
+    if (!absl::IsUnimplemented(planned.status())) return planned;
+  }
   auto fused =
       CheckFused(epilogue, PlanFor<ConvolutionForward, Forward>(shape, epilogue, adds_to_output,
                                                                 /*after=*/Epilogue()));

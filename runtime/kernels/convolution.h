@@ -30,9 +30,9 @@ class ConvolutionPrimitive {
 class ConvolutionForward : public ConvolutionPrimitive, public PacksWeights<float> {
  public:
   // `adds_to_output`: the only kAddElement stage adds the elements that are already in y, and its
-  // operand is not read; the result has the same bits. Errors, here and below: those of
-  // CompleteShape and Planned (onednn.h); kUnimplemented: there is no kernel that adds to the
-  // output.
+  // operand is not read; the result is the same up to rounding, because sums may begin with those
+  // elements. Errors, here and below: those of CompleteShape and Planned (onednn.h);
+  // kUnimplemented: there is no kernel that adds to the output.
   static absl::StatusOr<std::unique_ptr<ConvolutionForward>> Plan(ConvolutionShape shape,
                                                                   const Epilogue& epilogue = {},
                                                                   bool adds_to_output = false);

@@ -42,7 +42,7 @@ inline __mmask16 FirstLanes(int64_t count) {
 
 // The scales, the stages and the operand of each stage, as in EpilogueOperands.
 struct EpilogueOfLanes {
-  const float* scales;  // of the channels
+  const float* scales;  // of the channels; null for floats
   absl::Span<const EpilogueStage> stages;
   absl::Span<const absl::Span<const float>> operands;
   Output out;
@@ -157,17 +157,12 @@ FIXPOINT_VNNI __m512 RequantizeLanes(__m512 sums, __m512 factors, bool once) {
   return _mm512_add_ps(_mm512_castpd_ps(both), _mm512_setzero_ps());
 }
 
-// Applies the epilogue to vectors of sums, and stores them.
+// Applies the stages to vectors of floats, which it changes, and stores them.
 template <int kVectors>
-FIXPOINT_VNNI void Finish(const __m512i (&sums)[kVectors], const PlaceOfLanes& place,
-                          const EpilogueOfLanes& epilogue) {
+FIXPOINT_VNNI void FinishFloats(__m512 (&out)[kVectors], const PlaceOfLanes& place,
+                                const EpilogueOfLanes& epilogue) {
   using Kind = EpilogueStage::Kind;
   const auto* const out_codes = static_cast<const uint8_t*>(epilogue.out.data());
-  __m512 out[kVectors];
-  const __m512 scales = _mm512_maskz_loadu_ps(place.mask, epilogue.scales + place.channel);
-  for (int v = 0; v < kVectors; ++v) {
-    out[v] = _mm512_mul_ps(_mm512_maskz_cvtepi32_ps(kAllLanes, sums[v]), scales);
-  }
   for (size_t i = 0; i < epilogue.stages.size(); ++i) {
     const EpilogueStage& stage = epilogue.stages[i];
     const float* const operand = epilogue.operands[i].data();
@@ -253,6 +248,18 @@ FIXPOINT_VNNI void Finish(const __m512i (&sums)[kVectors], const PlaceOfLanes& p
   for (int v = 0; v < kVectors; ++v) {
     StoreLanes(out[v], epilogue.out, place.element + v * place.distance, place.mask);
   }
+}
+
+// Applies the epilogue to vectors of sums, and stores them.
+template <int kVectors>
+FIXPOINT_VNNI void Finish(const __m512i (&sums)[kVectors], const PlaceOfLanes& place,
+                          const EpilogueOfLanes& epilogue) {
+  __m512 out[kVectors];
+  const __m512 scales = _mm512_maskz_loadu_ps(place.mask, epilogue.scales + place.channel);
+  for (int v = 0; v < kVectors; ++v) {
+    out[v] = _mm512_mul_ps(_mm512_maskz_cvtepi32_ps(kAllLanes, sums[v]), scales);
+  }
+  FinishFloats(out, place, epilogue);
 }
 
 }  // namespace fixpoint::kernels

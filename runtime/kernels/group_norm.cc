@@ -82,8 +82,6 @@ class PlannedGroupNorm final : public GroupNorm {
     });
   }
 
-  // With n = (x - mean) / deviation and g = dy * scale: dx = (g - mean(g) - n * mean(g * n)) /
-  // deviation, the means over the group.
   void Backward(absl::Span<const float> x, absl::Span<const float> dy,
                 absl::Span<const float> scale, absl::Span<float> dx, absl::Span<float> dscale,
                 absl::Span<float> dbias) override {
@@ -99,24 +97,40 @@ class PlannedGroupNorm final : public GroupNorm {
       double* const dscale = all_dscale + n * shape.channels;
       double* const dbias = all_dbias + n * shape.channels;
       FindStatistics(shape, x, image, image->group_means.data(), image->group_variances.data());
-      const Normal* const normals = image->normals.data();
-      SumChannels(shape, dbias, [=](int64_t, int64_t i) { return dy[i]; });
-      SumChannels(shape, dscale, [=](int64_t c, int64_t i) { return dy[i] * normals[c](x[i]); });
-      ForEachGroup(shape, [=](int64_t first, int64_t end, int64_t) {
-        const auto mean_of = [=](const double* sums) {
-          return static_cast<float>(
-              Mean(shape, first, end, [=](int64_t c) { return sums[c] * scale[c]; }));
-        };
-        Fill(&image->mean_g, first, end, mean_of(dbias));
-        Fill(&image->mean_gn, first, end, mean_of(dscale));
-      });
-      MapChannels(shape, all_dx + start,
-                  [=, mean_g = image->mean_g.data(), mean_gn = image->mean_gn.data()](int64_t c,
-                                                                                      int64_t i) {
-                    return (dy[i] * scale[c] - mean_g[c] - normals[c](x[i]) * mean_gn[c]) *
-                           normals[c].InverseDeviation();
-                  });
+      FindGradients(
+          shape,
+          [x, normals = image->normals.data()](int64_t c, int64_t i) { return normals[c](x[i]); },
+          dy, scale, image, all_dx + start, dscale, dbias);
     });
+    scale_and_bias_.RoundSums(dscale, dbias);
+  }
+
+  void BackwardFromOutput(absl::Span<const float> y, absl::Span<const float> variance,
+                          absl::Span<const float> dy, absl::Span<const float> scale,
+                          absl::Span<const float> bias, absl::Span<float> dx,
+                          absl::Span<float> dscale, absl::Span<float> dbias) override {
+    scale = scale_and_bias_.ScaleOf(scale);
+    bias = scale_and_bias_.BiasOf(bias);
+    CheckSizes({y, dy, dx});
+    CHECK_EQ(static_cast<int64_t>(variance.size()), shape_.batch * shape_.groups);
+    ForEachImage(
+        12, [=, all_y = y.data(), variance = variance.data(), all_dy = dy.data(),
+             all_dx = dx.data(), scale = scale.data(), bias = bias.data(),
+             all_dscale = scale_and_bias_.dscale_sums(), all_dbias = scale_and_bias_.dbias_sums()](
+                const GroupNormShape& shape, int64_t n, Image* image) {
+          const int64_t start = n * shape.channels * shape.places;
+          ForEachGroup(shape, [=](int64_t first, int64_t end, int64_t group) {
+            Fill(&image->normals, first, end,
+                 Normal(0, variance[n * shape.groups + group], shape.epsilon));
+          });
+          FindGradients(
+              shape,
+              [y = all_y + start, scale, bias](int64_t c, int64_t i) {
+                return scale[c] != 0 ? (y[i] - bias[c]) / scale[c] : 0.0f;
+              },
+              all_dy + start, scale, image, all_dx + start, all_dscale + n * shape.channels,
+              all_dbias + n * shape.channels);
+        });
     scale_and_bias_.RoundSums(dscale, dbias);
   }
 
@@ -170,6 +184,30 @@ class PlannedGroupNorm final : public GroupNorm {
     double sum = 0;
     for (int64_t c = first; c < end; ++c) sum += sum_of(c);
     return sum / static_cast<double>((end - first) * shape.places);
+  }
+
+  // With n = (x - mean) / deviation, `normal(c, i)` of channel c, and g = dy * scale: dx = (g -
+  // mean(g) - n * mean(g * n)) / deviation, the means over the group.
+  template <typename NormalAt>
+  static void FindGradients(const GroupNormShape& shape, NormalAt normal, const float* dy,
+                            const float* scale, Image* image, float* dx, double* dscale,
+                            double* dbias) {
+    SumChannels(shape, dbias, [=](int64_t, int64_t i) { return dy[i]; });
+    SumChannels(shape, dscale, [=](int64_t c, int64_t i) { return dy[i] * normal(c, i); });
+    ForEachGroup(shape, [=](int64_t first, int64_t end, int64_t) {
+      const auto mean_of = [=](const double* sums) {
+        return static_cast<float>(
+            Mean(shape, first, end, [=](int64_t c) { return sums[c] * scale[c]; }));
+      };
+      Fill(&image->mean_g, first, end, mean_of(dbias));
+      Fill(&image->mean_gn, first, end, mean_of(dscale));
+    });
+    MapChannels(shape, dx,
+                [=, normals = image->normals.data(), mean_g = image->mean_g.data(),
+                 mean_gn = image->mean_gn.data()](int64_t c, int64_t i) {
+                  return (dy[i] * scale[c] - mean_g[c] - normal(c, i) * mean_gn[c]) *
+                         normals[c].InverseDeviation();
+                });
   }
 
   // The statistics of an image's groups; and for each channel what its group does to an element.

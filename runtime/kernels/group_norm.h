@@ -46,6 +46,12 @@ class GroupNorm {
   virtual void Backward(absl::Span<const float> x, absl::Span<const float> dy,
                         absl::Span<const float> scale, absl::Span<float> dx,
                         absl::Span<float> dscale, absl::Span<float> dbias) = 0;
+  // The same from y and the variances that Forward found. Where the scale is 0, y does not tell x,
+  // which is taken to be the mean.
+  virtual void BackwardFromOutput(absl::Span<const float> y, absl::Span<const float> variance,
+                                  absl::Span<const float> dy, absl::Span<const float> scale,
+                                  absl::Span<const float> bias, absl::Span<float> dx,
+                                  absl::Span<float> dscale, absl::Span<float> dbias) = 0;
 
   // As LoopsName says (vectorised.h).
   virtual std::string implementation() const = 0;

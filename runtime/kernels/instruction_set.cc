@@ -43,6 +43,8 @@ bool HasExactIntegerProducts() {
                      [](const ExactSet& set) { return May(set.isa); });
 }
 
+bool AddsPairsOfProducts() { return BestInstructionSet() != InstructionSet::kSse41; }
+
 bool AddsProductsExactly(absl::string_view instruction_set) {
   return std::any_of(std::begin(kExactSets), std::end(kExactSets), [&](const ExactSet& set) {
     return absl::StartsWith(instruction_set, set.name);

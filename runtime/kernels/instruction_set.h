@@ -16,6 +16,10 @@ InstructionSet BestInstructionSet();
 // pairs of products in 16 bits, which saturate: its products of u8 and s8 are then not exact.
 bool HasExactIntegerProducts();
 
+// Whether there are instructions that add pairs of such products in 16 bits, with which sums are
+// exact where no pair leaves 16 bits (paired_loops.h).
+bool AddsPairsOfProducts();
+
 // Whether those of a set, as oneDNN names the sets of its implementations ("avx512_core_vnni"), do.
 bool AddsProductsExactly(absl::string_view instruction_set);
 

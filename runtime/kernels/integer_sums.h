@@ -77,9 +77,9 @@ struct SumOperands {
 // out = float(acc) * scale of the channel, and the epilogue, stored as floats or as codes, with
 //   acc = sum((input - zero point) * (weight - zero point of the channel)) + bias of the channel.
 // Padding adds nothing to it. It is the same integer on every machine, with any number of threads.
-// Where the machine has no exact products of 8 bits (instruction_set.h) the codes are multiplied as
-// floats, with no more products in a sum than floats add without rounding. Not for two threads at
-// once.
+// Where the machine has no exact products of 8 bits (instruction_set.h) they are added in pairs
+// (paired_loops.h), or the codes multiplied as floats, with no more products in a sum than floats
+// add without rounding. Not for two threads at once.
 class IntegerSums : public PacksWeights<int8_t> {
  public:
   // REQUIRES: the sizes are what was planned; 32 bits hold each sum with its bias, and floats hold

@@ -6,6 +6,7 @@
 #include "absl/types/span.h"
 #include "proto/base/status_macros.h"
 #include "runtime/kernels/extents.h"
+#include "runtime/kernels/many_shapes.h"
 #include "runtime/kernels/onednn.h"
 #include "runtime/kernels/strided_copy.h"
 
@@ -39,8 +40,9 @@ class Reorder final : public LayoutConversion {
   Execution reorder_;
 };
 
-// oneDNN knows no integers of 16 bits.
-class CopyOf16Bits final : public LayoutConversion {
+// In loops of our own, for elements of type T.
+template <typename T>
+class Copy final : public LayoutConversion {
  public:
   static absl::StatusOr<std::unique_ptr<LayoutConversion>> Plan(DimsView dims, ImageOrder order) {
     const Dims in_memory = {dims[0], dims[2], dims[3], dims[1]};
@@ -50,20 +52,18 @@ class CopyOf16Bits final : public LayoutConversion {
     ASSIGN_OR_RETURN(std::unique_ptr<StridedCopy> copy,
                      StridedCopy::Plan(in_memory, is_from_row_major ? row_major : channels_last,
                                        is_from_row_major ? channels_last : row_major));
-    return std::unique_ptr<LayoutConversion>(
-        new CopyOf16Bits(*ElementCount(dims), std::move(copy)));
+    return std::unique_ptr<LayoutConversion>(new Copy(*ElementCount(dims), std::move(copy)));
   }
 
   void Run(const uint8_t* from, uint8_t* to) override {
-    copy_->Run<int16_t>(absl::MakeConstSpan(reinterpret_cast<const int16_t*>(from), size_),
-                        absl::MakeSpan(reinterpret_cast<int16_t*>(to), size_));
+    copy_->Run<T>(absl::MakeConstSpan(reinterpret_cast<const T*>(from), size_),
+                  absl::MakeSpan(reinterpret_cast<T*>(to), size_));
   }
 
   std::string implementation() const override { return "loops"; }
 
  private:
-  CopyOf16Bits(int64_t size, std::unique_ptr<StridedCopy> copy)
-      : size_(size), copy_(std::move(copy)) {}
+  Copy(int64_t size, std::unique_ptr<StridedCopy> copy) : size_(size), copy_(std::move(copy)) {}
 
   int64_t size_;
   std::unique_ptr<StridedCopy> copy_;
@@ -75,10 +75,14 @@ absl::StatusOr<std::unique_ptr<LayoutConversion>> LayoutConversion::Plan(DimsVie
                                                                          size_t element_size,
                                                                          ImageOrder order) {
   RETURN_IF_ERROR(CheckExtents("images", dims));
-  if (element_size == 2) return CopyOf16Bits::Plan(dims, order);
+  // oneDNN knows no integers of 16 bits.
+  if (element_size == 2) return Copy<int16_t>::Plan(dims, order);
   if (element_size != 1 && element_size != 4) {
     return absl::UnimplementedError(
         absl::StrCat("images of elements of ", element_size, " bytes; want 1, 2 or 4"));
+  }
+  if (AreForManyShapes()) {
+    return element_size == 1 ? Copy<uint8_t>::Plan(dims, order) : Copy<float>::Plan(dims, order);
   }
   // Nothing is computed: any type of that size will do.
   const memory::data_type type = element_size == 1 ? memory::data_type::u8 : memory::data_type::f32;

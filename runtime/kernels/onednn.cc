@@ -53,6 +53,12 @@ std::shared_ptr<Primitive> Primitive::Plan(const dnnl::primitive_desc_base& desc
   return primitive;
 }
 
+std::shared_ptr<const Primitive> Primitive::Create(const dnnl::primitive_desc_base& desc) {
+  std::shared_ptr<Primitive> primitive(new Primitive(desc));
+  primitive->Make();
+  return primitive;
+}
+
 void Primitive::Make() {
   made_ = dnnl::primitive(desc_.get());
   desc_ = {};  // the primitive has a copy
@@ -60,7 +66,16 @@ void Primitive::Make() {
 }
 
 Execution::Execution(const dnnl::primitive_desc_base& desc, absl::Span<const Argument> arguments)
-    : primitive_(Primitive::Plan(desc)) {
+    : planned_(Primitive::Plan(desc)), primitive_(planned_) {
+  Take(arguments);
+}
+
+Execution::Execution(std::shared_ptr<const Primitive> shared, absl::Span<const Argument> arguments)
+    : primitive_(std::move(shared)) {
+  Take(arguments);
+}
+
+void Execution::Take(absl::Span<const Argument> arguments) {
   for (const auto& [name, operand] : arguments) {
     memories_.push_back(operand.memory());
     arguments_.push_back({name, memories_.back().get()});
@@ -69,7 +84,7 @@ Execution::Execution(const dnnl::primitive_desc_base& desc, absl::Span<const Arg
 
 void Execution::Run() const {
   try {
-    if (!primitive_->is_made()) primitive_->Make();
+    if (!primitive_->is_made()) planned_->Make();
     // Each thread that plans and runs has one.
     thread_local dnnl::stream stream(Engine());
     dnnl::error::wrap_c_api(

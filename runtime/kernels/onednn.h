@@ -70,6 +70,8 @@ class Operand {
 class Primitive {
  public:
   static std::shared_ptr<Primitive> Plan(const dnnl::primitive_desc_base& desc);
+  // Created at once. Throws dnnl::error.
+  static std::shared_ptr<const Primitive> Create(const dnnl::primitive_desc_base& desc);
 
   // Throws dnnl::error.
   void Make();
@@ -92,13 +94,18 @@ class Execution {
     const Operand& operand;
   };
   Execution(const dnnl::primitive_desc_base& desc, absl::Span<const Argument> arguments);
+  // Of a primitive that others run too. REQUIRES: it is created.
+  Execution(std::shared_ptr<const Primitive> shared, absl::Span<const Argument> arguments);
 
   // Runs it, and waits for it. Throws KernelError if oneDNN refuses it now, or std::bad_alloc if it
   // has no memory.
   void Run() const;
 
  private:
-  std::shared_ptr<Primitive> primitive_;
+  void Take(absl::Span<const Argument> arguments);
+
+  std::shared_ptr<Primitive> planned_;  // null: it is shared
+  std::shared_ptr<const Primitive> primitive_;
   std::vector<dnnl::memory> memories_;
   std::vector<dnnl_exec_arg_t> arguments_;
 };

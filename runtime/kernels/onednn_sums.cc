@@ -3,6 +3,7 @@
 #include <glog/logging.h>
 
 #include <algorithm>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -11,6 +12,8 @@
 #include "runtime/kernels/epilogue_post_ops.h"
 #include "runtime/kernels/onednn.h"
 #include "runtime/kernels/onednn_implementations.h"
+#include "runtime/kernels/onednn_packed_form.h"
+#include "runtime/kernels/packed_form.h"
 #include "runtime/kernels/sum_begin.h"
 
 namespace fixpoint::kernels {
@@ -34,7 +37,7 @@ memory::data_type DataTypeOf(OutputType type) {
   return memory::data_type::f32;
 }
 
-class OnednnSums final : public IntegerSums {
+class OnednnSums final : public IntegerSums, public HasPackedForm {
  public:
   OnednnSums(const SumsPrimitive& planned, const SumsProblem& problem,
              const EpiloguePostOps& post_ops)
@@ -54,6 +57,9 @@ class OnednnSums final : public IntegerSums {
         add_up_(planned.desc, post_ops_.With(Arguments())) {}
 
   int64_t packed_bytes() const override { return weights_.bytes(); }
+  std::string packed_form() const override {
+    return FormOfReordering(plain_weights_.memory().get_desc(), weights_.memory().get_desc());
+  }
 
   void Pack(absl::Span<const int8_t> codes, absl::Span<uint8_t> packed) override {
     plain_weights_.PointTo(codes);

@@ -8,7 +8,7 @@ namespace fixpoint::kernels {
 // For one thread.
 struct Peaks {
   double float_operations = 0;  // per second: multiplications and additions of FP32
-  // On 8 bits, with AVX-512 VNNI; without it, the rate of floats.
+  // On 8 bits, with AVX-512 VNNI, or in pairs with AVX2; with neither, the rate of floats.
   double integer_operations = 0;
   double bytes = 0;  // per second, read and written, of tensors beyond every cache
 };

@@ -4,15 +4,19 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 #include <variant>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "oneapi/dnnl/dnnl.hpp"
 #include "ops/window.h"
 #include "runtime/kernels/convolution_shape.h"
 #include "runtime/kernels/onednn.h"
 #include "runtime/kernels/onednn_implementations.h"
+#include "runtime/kernels/onednn_packed_form.h"
 #include "runtime/kernels/onednn_sums.h"
+#include "runtime/kernels/packed_form.h"
 #include "runtime/kernels/padded_lines.h"
 #include "runtime/kernels/parallel_for.h"
 #include "runtime/kernels/product_shape.h"
@@ -28,16 +32,6 @@ using dnnl::memory;
 
 // As oneDNN wants memory to be aligned.
 constexpr int64_t kAlignment = 64;
-
-// Which weights are added up.
-WeightsOfSums WeightsOf(const ConvolutionShape& shape) {
-  return {1, shape.filters, shape.taps(), shape.taps(), 1};
-}
-WeightsOfSums WeightsOf(const ProductShape& shape) {
-  const int64_t row = shape.transpose_y ? 1 : shape.columns;
-  const int64_t column = shape.transpose_y ? shape.inner : 1;
-  return {shape.batch, shape.columns, column, shape.inner, row};
-}
 
 // Inputs as they lie in memory, and the padding that they are copied with.
 struct PaddedImages {
@@ -85,7 +79,7 @@ ReadInputs<ProductShape> InputsFor(const ProductShape& shape, const InputCoding&
           /*is_copied=*/x.type == CodeType::kInt8};
 }
 
-class ByInstructions final : public PlainSums {
+class ByInstructions final : public PlainSums, public HasPackedForm {
  public:
   ByInstructions(const SumsPrimitive& planned, const WeightsOfSums& weights,
                  const InputCoding& inputs, const PaddedImages& images, bool is_copied)
@@ -106,6 +100,11 @@ class ByInstructions final : public PlainSums {
 
   // The sums of weights, and the weights.
   int64_t packed_bytes() const override { return header_bytes_ + weights_.bytes(); }
+  std::string packed_form() const override {
+    const std::string form =
+        FormOfReordering(plain_weights_.memory().get_desc(), weights_.memory().get_desc());
+    return form.empty() ? "" : absl::StrCat("sums and ", form);
+  }
 
   void Pack(absl::Span<const int8_t> codes, absl::Span<uint8_t> packed) override {
     CHECK_EQ(static_cast<int64_t>(packed.size()), packed_bytes());

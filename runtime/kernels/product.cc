@@ -4,8 +4,12 @@
 #include "absl/strings/str_cat.h"
 #include "proto/base/status_macros.h"
 #include "runtime/kernels/epilogue_post_ops.h"
+#include "runtime/kernels/many_shapes.h"
 #include "runtime/kernels/onednn.h"
+#include "runtime/kernels/onednn_packed_form.h"
+#include "runtime/kernels/packed_form.h"
 #include "runtime/kernels/product_descs.h"
+#include "runtime/kernels/tiled_product.h"
 
 namespace fixpoint::kernels {
 namespace {
@@ -14,7 +18,7 @@ using dnnl::memory;
 
 constexpr auto kFloat = memory::data_type::f32;
 
-class FloatProduct final : public Product {
+class FloatProduct final : public Product, public HasPackedForm {
  public:
   // The primitive computes `epilogue`, and loops after it compute `after`; one of the two is empty.
   FloatProduct(const ProductShape& shape, const Epilogue& epilogue, const Epilogue& after)
@@ -31,6 +35,9 @@ class FloatProduct final : public Product {
                       {{DNNL_ARG_SRC, x_}, {DNNL_ARG_WEIGHTS, packed_}, {DNNL_ARG_DST, out_}})) {}
 
   int64_t packed_bytes() const override { return packed_.bytes(); }
+  std::string packed_form() const override {
+    return FormOfReordering(y_.memory().get_desc(), packed_.memory().get_desc());
+  }
   void Pack(absl::Span<const float> y, absl::Span<uint8_t> packed) override {
     y_.PointTo(y);
     packed_.PointTo(packed);
@@ -68,6 +75,10 @@ class FloatProduct final : public Product {
 absl::StatusOr<std::unique_ptr<Product>> Product::Plan(const ProductShape& shape,
                                                        const Epilogue& epilogue) {
   RETURN_IF_ERROR(CheckShape(shape));
+  if (AreForManyShapes() && HasTiles(shape)) {
+    auto tiled = PlanTiledProduct(shape, epilogue);
+    if (!absl::IsUnimplemented(tiled.status())) return tiled;
+  }
   const auto plan = [&](const Epilogue& stages, const Epilogue& after) {
     return Planned("a product", [&]() -> std::unique_ptr<Product> {
       return std::make_unique<FloatProduct>(shape, stages, after);

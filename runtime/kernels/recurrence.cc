@@ -8,7 +8,12 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "proto/base/status_macros.h"
+#include "runtime/kernels/packed_form.h"
+#include "runtime/kernels/recurrence_steps.h"
+#include "runtime/kernels/row_product.h"
+#include "runtime/kernels/state_rounding.h"
 
 namespace fixpoint::kernels {
 namespace {
@@ -23,9 +28,8 @@ class RowProducts {
     constexpr size_t kMostParts = 4;
     RowProducts products(inner, columns);
     for (int64_t part = rows.front(); products.parts_.size() < kMostParts; part = (part + 1) / 2) {
-      ProductShape shape{1, part, inner, columns};
-      shape.transpose_y = transpose_y;
-      ASSIGN_OR_RETURN(std::unique_ptr<Product> product, Product::Plan(shape));
+      ASSIGN_OR_RETURN(std::unique_ptr<Product> product,
+                       PlanPart(part, inner, columns, transpose_y));
       // What is packed begins where a cache line does.
       const int64_t bytes = (product->packed_bytes() + 63) / 64 * 64;
       products.parts_.push_back({part, products.packed_bytes_, std::move(product)});
@@ -38,6 +42,17 @@ class RowProducts {
   int64_t weight_size() const { return inner_ * columns_; }
   int64_t packed_bytes() const { return packed_bytes_; }
   std::string implementation() const { return parts_.front().product->implementation(); }
+
+  // The forms of all parts, one after another.
+  std::string packed_form() const {
+    std::string form;
+    for (const Part& part : parts_) {
+      const std::string of_part = PackedFormOf(*part.product);
+      if (of_part.empty()) return "";
+      absl::StrAppend(&form, of_part, ";");
+    }
+    return form;
+  }
 
   void Pack(absl::Span<const float> weights, absl::Span<uint8_t> packed) {
     for (Part& part : parts_) {
@@ -65,13 +80,22 @@ class RowProducts {
 
   RowProducts(int64_t inner, int64_t columns) : inner_(inner), columns_(columns) {}
 
+  static absl::StatusOr<std::unique_ptr<Product>> PlanPart(int64_t rows, int64_t inner,
+                                                           int64_t columns, bool transpose_y) {
+    ProductShape shape{1, rows, inner, columns};
+    shape.transpose_y = transpose_y;
+    RETURN_IF_ERROR(CheckShape(shape));
+    std::unique_ptr<Product> of_row;
+    if (rows == 1) of_row = PlanRowProduct(inner, columns, transpose_y);
+    if (of_row != nullptr) return of_row;
+    return Product::Plan(shape);
+  }
+
   std::vector<Part> parts_;
   int64_t inner_;
   int64_t columns_;
   int64_t packed_bytes_ = 0;
 };
-
-bool IsGru(const RecurrenceShape& shape) { return shape.cell.type == RecurrentCell::Type::kGru; }
 
 // Up to two matrices, one after the other.
 class PackedProducts {
@@ -98,6 +122,13 @@ class PackedProducts {
   }
   std::string implementation() const { return first_->implementation(); }
 
+  std::string packed_form() const {
+    const std::string first = first_->packed_form();
+    if (!second_ || first.empty()) return first;
+    const std::string second = second_->packed_form();
+    return second.empty() ? "" : absl::StrCat(first, "then ", second);
+  }
+
   void Pack(absl::Span<const float> weights, absl::Span<uint8_t> packed) {
     first_->Pack(weights.subspan(0, first_->weight_size()),
                  packed.subspan(0, first_->packed_bytes()));
@@ -117,49 +148,14 @@ class PackedProducts {
   std::optional<RowProducts> second_;
 };
 
-// Where the steps lie, in the order in which they are taken.
-class Steps {
- public:
-  explicit Steps(const RecurrenceShape& shape) : shape_(shape) {
-    int64_t offset = 0;
-    for (const int64_t rows : shape.rows) {
-      offsets_.push_back(offset);
-      offset += rows;
-    }
-  }
-
-  const RecurrenceShape& shape() const { return shape_; }
-  size_t count() const { return offsets_.size(); }
-  int64_t At(size_t i) const {
-    return static_cast<int64_t>(shape_.is_reversed ? count() - 1 - i : i);
-  }
-  // The first row of the i-th step.
-  int64_t OffsetOf(size_t i) const { return offsets_[At(i)]; }
-  // What the states of a step's rows are before it: those of the step before, of which its rows are
-  // the first, or those before all of them.
-  const float* Before(size_t i, absl::Span<const float> first, absl::Span<float> after) const {
-    return i == 0 ? first.data() : FromRow(after, OffsetOf(i - 1));
-  }
-  // A row of `width` floats. Null of what the cell does not have.
-  float* FromRow(absl::Span<float> values, int64_t row) const {
-    return values.empty() ? nullptr : values.data() + row * shape_.cell.width;
-  }
-  int64_t scratch_size() const {
-    return shape_.batch() * (2 * shape_.cell.width + shape_.cell.columns());
-  }
-
- private:
-  const RecurrenceShape shape_;
-  std::vector<int64_t> offsets_;  // in rows
-};
-
-class PlannedRecurrence final : public Recurrence {
+class PlannedRecurrence final : public Recurrence, public HasPackedForm {
  public:
   PlannedRecurrence(const RecurrenceShape& shape, PackedProducts products)
       : steps_(shape), products_(std::move(products)) {}
 
   int64_t scratch_size() const override { return steps_.scratch_size(); }
   int64_t packed_bytes() const override { return products_.packed_bytes(); }
+  std::string packed_form() const override { return products_.packed_form(); }
   void Pack(absl::Span<const float> weights, absl::Span<uint8_t> packed) override {
     products_.Pack(weights, packed);
   }
@@ -168,46 +164,29 @@ class PlannedRecurrence final : public Recurrence {
   void Run(absl::Span<const float> sums, absl::Span<const uint8_t> weights,
            const RecurrenceInputs& inputs, const RecurrenceStates& states,
            absl::Span<float> scratch) override {
-    const RecurrenceShape& shape = steps_.shape();
-    const RecurrentCell& cell = shape.cell;
-    CHECK_EQ(static_cast<int64_t>(sums.size()), shape.all_rows() * cell.columns());
-    CHECK_EQ(static_cast<int64_t>(scratch.size()), scratch_size());
-    float* const hidden = scratch.data();
-    float* const reset = hidden + shape.batch() * cell.width;
-    float* const products = reset + shape.batch() * cell.width;
-    std::copy(inputs.first_hidden.begin(), inputs.first_hidden.end(), hidden);
-    for (size_t i = 0; i < steps_.count(); ++i) {
-      const int64_t offset = steps_.OffsetOf(i);
-      CellStep step;
-      step.step = steps_.At(i);
-      step.rows = shape.rows[step.step];
-      step.lengths = inputs.lengths.data();
-      step.sums = sums.data() + offset * cell.columns();
-      step.products = products;
-      step.bias = inputs.bias.data();
-      step.inner_bias = inputs.inner_bias.data();
-      step.peepholes = inputs.peepholes.data();
-      step.hidden = hidden;
-      step.cell_before = steps_.Before(i, inputs.first_cell, states.cells);
-      step.gates = states.gates.data() + offset * cell.columns();
-      step.states = steps_.FromRow(states.hidden, offset);
-      step.cells = steps_.FromRow(states.cells, offset);
-      step.inner = steps_.FromRow(states.inner, offset);
-      step.reset = reset;
-      products_.RunFirst(step.rows, hidden, weights, products);
-      if (!IsGru(shape)) {
-        RunCell(cell, step);
-        continue;
-      }
-      RunGruGates(cell, step);
-      products_.RunSecond(step.rows, reset, weights, products);
-      RunGruState(cell, step, products);
-    }
+    RunSteps(
+        steps_, sums, inputs, states, scratch,
+        [&](int64_t rows, const float* x, float* out) {
+          products_.RunFirst(rows, AsMultiplied(rows, x), weights, out);
+        },
+        [&](int64_t rows, const float* x, float* out) {
+          products_.RunSecond(rows, AsMultiplied(rows, x), weights, out);
+        });
   }
 
  private:
+  // The state as W reads it.
+  const float* AsMultiplied(int64_t rows, const float* state) {
+    const RecurrenceShape& shape = steps_.shape();
+    if (shape.state_bits == 0) return state;
+    rounded_.resize(shape.batch() * shape.cell.width);
+    RoundStates(shape.state_bits, rows * shape.cell.width, state, rounded_.data());
+    return rounded_.data();
+  }
+
   const Steps steps_;
   PackedProducts products_;
+  std::vector<float> rounded_;
 };
 
 class PlannedGradient final : public RecurrenceGradient {
@@ -251,7 +230,12 @@ class PlannedGradient final : public RecurrenceGradient {
       step.dproducts = dproducts;
       step.dsums = gradients.dsums.data() + offset * cell.columns();
       step.dpeepholes = steps_.FromRow(gradients.dpeepholes, 3 * offset);
-      std::copy_n(step.hidden_before, step.rows * width, gradients.before.data() + offset * width);
+      float* const before = gradients.before.data() + offset * width;
+      if (shape.state_bits != 0) {
+        RoundStates(shape.state_bits, step.rows * width, step.hidden_before, before);
+      } else {
+        std::copy_n(step.hidden_before, step.rows * width, before);
+      }
       if (IsGru(shape)) {
         RunGruStateBack(cell, step);
         products_.RunSecond(step.rows, dproducts, weights, of_state);
@@ -272,11 +256,6 @@ class PlannedGradient final : public RecurrenceGradient {
   const Steps steps_;
   PackedProducts products_;
 };
-
-void CheckSteps(const RecurrenceShape& shape) {
-  CHECK(!shape.rows.empty() && shape.rows.back() > 0);
-  CHECK(std::is_sorted(shape.rows.rbegin(), shape.rows.rend()));
-}
 
 }  // namespace
 

@@ -25,6 +25,9 @@ struct RecurrenceShape {
   // W is given as [columns, width], not as [width, columns]. REQUIRES: not for kGru, whose W is
   // [width, 2 * width], and after it [width, width].
   bool is_transposed = false;
+  // The bits of the codes to which the state is rounded where W multiplies it (ops/state_codes.h);
+  // 0: it is not.
+  int state_bits = 0;
 
   int64_t batch() const { return rows.front(); }
   int64_t all_rows() const;
@@ -32,7 +35,7 @@ struct RecurrenceShape {
 
   friend bool operator==(const RecurrenceShape& a, const RecurrenceShape& b) {
     return a.cell == b.cell && a.rows == b.rows && a.is_reversed == b.is_reversed &&
-           a.is_transposed == b.is_transposed;
+           a.is_transposed == b.is_transposed && a.state_bits == b.state_bits;
   }
 };
 
@@ -61,7 +64,7 @@ struct RecurrenceGradients {
   absl::Span<float> dcell;          // [N, D]: likewise
   absl::Span<float> dsums;          // [R, G]
   absl::Span<float> dproducts;      // [R, G], of kResetAfterGru, whose bias is inside
-  absl::Span<float> before;         // [R, D]: the hidden state before each step
+  absl::Span<float> before;         // [R, D]: the hidden state before each step, as W read it
   absl::Span<float> dpeepholes;     // [R, 3, D]: the terms of their gradient
 };
 

@@ -8,11 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/epilogue_lanes.h"
 #include "runtime/kernels/extents.h"
 #include "runtime/kernels/machine.h"
+#include "runtime/kernels/packed_form.h"
 #include "runtime/kernels/product_shape.h"
 #include "runtime/kernels/sum_begin.h"
 
@@ -30,7 +32,7 @@ constexpr int64_t kStepBytes = kLanes * kTaps;
 constexpr int kRows = 8;
 constexpr int kPanels = 4;  // of a row alone
 
-class SmallProduct final : public IntegerSums {
+class SmallProduct final : public IntegerSums, public HasPackedForm {
  public:
   SmallProduct(const ProductShape& shape, const SumsProblem& problem)
       : shape_(shape),
@@ -44,6 +46,11 @@ class SmallProduct final : public IntegerSums {
 
   int64_t packed_bytes() const override {
     return panels_ * (kLanes * static_cast<int64_t>(sizeof(int32_t)) + steps_ * kStepBytes);
+  }
+
+  std::string packed_form() const override {
+    return absl::StrCat("panels of ", shape_.inner, " x ", shape_.columns,
+                        shape_.transpose_y ? " transposed" : "");
   }
 
   // The sums of columns, and the weights, [panel, step, column, tap].

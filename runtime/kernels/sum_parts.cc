@@ -13,6 +13,16 @@ constexpr int64_t kExact = int64_t{1} << 24;
 
 }  // namespace
 
+WeightsOfSums WeightsOf(const ConvolutionShape& shape) {
+  return {1, shape.filters, shape.taps(), shape.taps(), 1};
+}
+
+WeightsOfSums WeightsOf(const ProductShape& shape) {
+  const int64_t row = shape.transpose_y ? 1 : shape.columns;
+  const int64_t column = shape.transpose_y ? shape.inner : 1;
+  return {shape.batch, shape.columns, column, shape.inner, row};
+}
+
 void AddUpWeights(absl::Span<const int8_t> codes, const WeightsOfSums& weights,
                   absl::Span<int32_t> sums) {
   CHECK_EQ(static_cast<int64_t>(codes.size()), weights.count() * weights.products);

@@ -8,7 +8,9 @@
 
 #include "absl/types/span.h"
 #include "ops/sums_of_codes.h"
+#include "runtime/kernels/convolution_shape.h"
 #include "runtime/kernels/integer_sums.h"
+#include "runtime/kernels/product_shape.h"
 
 namespace fixpoint::kernels {
 
@@ -23,6 +25,9 @@ struct WeightsOfSums {
 
   int64_t count() const { return groups * sums; }
 };
+
+WeightsOfSums WeightsOf(const ConvolutionShape& shape);
+WeightsOfSums WeightsOf(const ProductShape& shape);
 
 // Adds up the weights of each sum. REQUIRES: sizes as described.
 void AddUpWeights(absl::Span<const int8_t> codes, const WeightsOfSums& weights,

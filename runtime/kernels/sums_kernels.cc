@@ -13,6 +13,7 @@
 #include "runtime/kernels/one_channel_convolution.h"
 #include "runtime/kernels/onednn.h"
 #include "runtime/kernels/onednn_sums.h"
+#include "runtime/kernels/paired_sums.h"
 #include "runtime/kernels/small_product.h"
 #include "runtime/kernels/sum_parts.h"
 #include "runtime/kernels/tiled_convolution.h"
@@ -44,6 +45,10 @@ constexpr SumsKernel kKernels[] = {
      EpilogueGrammar::kPostOps, FitsAll, 0.93, PlanOnednnSums},
     {"oneDNN in two passes", HasExactIntegerProducts, kWeightZeroPoints, BiasAddition::kInteger,
      EpilogueGrammar::kAnyStages, FitsAll, 0.91, PlanTwoPassSums},
+    {"pairs", AddsPairsOfProducts, kNoWeightZeroPoints, BiasAddition::kInteger,
+     EpilogueGrammar::kFoldedToCodes, IsForPairs, 0.45, PlanPairedSums},
+    {"pairs in two passes", AddsPairsOfProducts, kWeightZeroPoints, BiasAddition::kInteger,
+     EpilogueGrammar::kAnyStages, IsForPairs, 0.4, PlanPairsInTwoPasses},
     {"floats", Always, kWeightZeroPoints, BiasAddition::kInteger, EpilogueGrammar::kAnyStages,
      FitsAll, 0.29, PlanSumsOfFloats},
 };

@@ -13,6 +13,8 @@
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/epilogue_lanes.h"
 #include "runtime/kernels/input_sums.h"
+#include "runtime/kernels/packed_form.h"
+#include "runtime/kernels/paired_sums.h"
 #include "runtime/kernels/plain_sums.h"
 #include "runtime/kernels/product_shape.h"
 #include "runtime/kernels/sum_begin.h"
@@ -45,7 +47,7 @@ std::unique_ptr<InputSums> InputSumsFor(const SumsProblem& problem) {
       problem.shape);
 }
 
-class TwoPassSums final : public IntegerSums {
+class TwoPassSums final : public IntegerSums, public HasPackedForm {
  public:
   TwoPassSums(const SumsProblem& problem, std::unique_ptr<PlainSums> plain)
       : plain_(std::move(plain)),
@@ -60,6 +62,7 @@ class TwoPassSums final : public IntegerSums {
         sums_(output_ == OutputType::kFloat ? 0 : shape_.size() / kLanes + 1) {}
 
   int64_t packed_bytes() const override { return plain_->packed_bytes(); }
+  std::string packed_form() const override { return PackedFormOf(*plain_); }
   void Pack(absl::Span<const int8_t> codes, absl::Span<uint8_t> packed) override {
     plain_->Pack(codes, packed);
   }
@@ -106,6 +109,10 @@ std::unique_ptr<IntegerSums> PlanTwoPassSums(const SumsProblem& problem) {
   std::unique_ptr<PlainSums> plain = PlanStoredSums(problem);
   if (plain == nullptr) return nullptr;
   return std::make_unique<TwoPassSums>(problem, std::move(plain));
+}
+
+std::unique_ptr<IntegerSums> PlanPairsInTwoPasses(const SumsProblem& problem) {
+  return std::make_unique<TwoPassSums>(problem, PlanPlainPairedSums(problem));
 }
 
 std::unique_ptr<IntegerSums> PlanSumsOfFloats(const SumsProblem& problem) {

@@ -1,5 +1,5 @@
-// A tensor as the interpreter computes with it: every element a double, whatever its type; or an
-// array of tensors.
+// A tensor as the interpreter computes with it: every element a double, whatever its type; or a
+// table of selected rows, or an array of tensors.
 
 #ifndef FIXPOINT_RUNTIME_REFERENCE_ARRAY_H_
 #define FIXPOINT_RUNTIME_REFERENCE_ARRAY_H_
@@ -15,6 +15,13 @@
 #include "runtime/tensor.h"
 
 namespace fixpoint::reference {
+
+// Rows of a table: of row `ids[i]`, elements i * width to (i + 1) * width of `values`. An id may be
+// there more than once.
+struct TableRows {
+  std::vector<int64_t> ids;
+  std::vector<double> values;
+};
 
 // Row major. A double holds every value of the supported types, except that INT64 and SIZE_T are
 // exact only up to 2^53 in magnitude; larger ones are rounded to a multiple of a power of two.
@@ -37,6 +44,9 @@ struct Array {
   Dims dims;
   LoD lod;
   std::vector<double> values;
+  // The rows that it was made of, if it is a table of selected rows (selected_rows.h): those of one
+  // id are added up in `values`, and all others are 0.
+  std::shared_ptr<const TableRows> rows;
   // Of an array of tensors, which has nothing else: null where none was written.
   std::optional<std::vector<std::shared_ptr<const Array>>> elements;
 };

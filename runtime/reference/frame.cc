@@ -17,10 +17,14 @@ VarType::Type Frame::StoredType(VarType::Type dtype) const {
   return precision_ == Precision::kDouble && IsFloatingPoint(dtype) ? VarType::FP64 : dtype;
 }
 
+bool Frame::Holds(const Variable& variable) const {
+  return owned_.contains(&variable) || (!variable.persistable() && block_ == &variable.block());
+}
+
 Frame& Frame::FrameOf(const Variable& variable) {
   Frame* frame = this;
-  while (frame->outer_ != nullptr &&
-         (variable.persistable() || frame->block_ != &variable.block())) {
+  while (frame->outer_ != nullptr && !frame->Holds(variable)) {
+    if (frame->forward_ != nullptr && frame->forward_->Holds(variable)) return *frame->forward_;
     frame = frame->outer_;
   }
   return *frame;
@@ -68,6 +72,11 @@ absl::StatusOr<const Array*> Frame::Hold(absl::string_view name, const Tensor& t
 void Frame::Set(const Variable& variable, Array value) {
   value.dtype = StoredType(value.dtype);
   for (double& element : value.values) element = Rounded(element, value.dtype);
+  if (value.rows != nullptr) {
+    TableRows rows = *value.rows;
+    for (double& element : rows.values) element = Rounded(element, value.dtype);
+    value.rows = std::make_shared<const TableRows>(std::move(rows));
+  }
   FrameOf(variable).entries_[variable.name()] = {std::move(value), variable.persistable()};
 }
 

@@ -123,7 +123,15 @@ absl::Span<const Block* const> OpRun::sub_blocks() const { return op_.sub_blocks
 
 absl::Status OpRun::RunBlock(const Block& block) {
   Frame frame(block, &frame_);
-  return runner_.RunBlock(block, &frame);
+  return RunBlock(block, &frame);
+}
+
+absl::Status OpRun::RunBlock(const Block& block, Frame* frame) {
+  return runner_.RunBlock(block, frame);
+}
+
+std::unique_ptr<Frame> OpRun::NewFrame(const Block& block, Frame* forward) {
+  return std::make_unique<Frame>(block, &frame_, forward);
 }
 
 absl::Status OpRun::BeginIteration(absl::string_view condition_slot) {
@@ -139,9 +147,18 @@ int OpRun::OutputCount(absl::string_view slot) const {
   return static_cast<int>(op_.Outputs(slot).size());
 }
 
+void OpRun::SetSelectedRows(absl::string_view slot, Array table) {
+  CHECK(schema_.FindOutput(slot, era_) != nullptr) << op_.type() << " has no output " << slot;
+  CHECK(table.rows != nullptr);
+  if (!HasOutput(slot)) return;
+  table.lod.clear();
+  outputs_.emplace_back(op_.Outputs(slot)[0]->variable(), std::move(table));
+}
+
 void OpRun::SetOutput(absl::string_view slot, int index, Array value) {
   CHECK(schema_.FindOutput(slot, era_) != nullptr) << op_.type() << " has no output " << slot;
   if (!HasOutput(slot, index)) return;
+  value.rows.reset();
   const Argument& output = *op_.Outputs(slot)[index];
   if (value.dims.empty()) {
     value.lod.clear();
@@ -159,6 +176,7 @@ void OpRun::SetOutput(absl::string_view slot, int index, Array value) {
 void OpRun::SetCutOutput(absl::string_view slot, int index, Array value) {
   CHECK(schema_.FindOutput(slot, era_) != nullptr) << op_.type() << " has no output " << slot;
   if (!HasOutput(slot, index)) return;
+  value.rows.reset();
   outputs_.emplace_back(op_.Outputs(slot)[index]->variable(), std::move(value));
 }
 

@@ -4,6 +4,7 @@
 #define FIXPOINT_RUNTIME_REFERENCE_OP_RUN_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -89,6 +90,11 @@ class OpRun {
   absl::Span<const Block* const> sub_blocks() const;
   // Runs a block of the op once, its variables in a frame of their own.
   absl::Status RunBlock(const Block& block);
+  // The same in a frame that NewFrame made; `forward` as in Frame.
+  absl::Status RunBlock(const Block& block, Frame* frame);
+  std::unique_ptr<Frame> NewFrame(const Block& block, Frame* forward = nullptr);
+  // The frame of the op's own block.
+  Frame& frame() { return frame_; }
   // Counts an iteration of a loop that goes on by the input of a slot. Error: there were too many.
   absl::Status BeginIteration(absl::string_view condition_slot);
 
@@ -99,6 +105,8 @@ class OpRun {
   // if nothing reads it.
   void SetOutput(absl::string_view slot, Array value) { SetOutput(slot, 0, std::move(value)); }
   void SetOutput(absl::string_view slot, int index, Array value);
+  // The same for a table of selected rows (selected_rows.h), which any other output is not.
+  void SetSelectedRows(absl::string_view slot, Array table);
   // The same with the offsets that the value has.
   void SetCutOutput(absl::string_view slot, Array value) {
     SetCutOutput(slot, 0, std::move(value));

@@ -325,15 +325,12 @@ block 1 parent=0 {
 }
 )";
 
-// A component has one scale for all steps.
-TEST(CompositesByComponent, AUnitInALoopIsQuantizedAndGivenBackThere) {
-  Program program = ParsedProgram(kLoop);
-  ExpandComposites(&program);
-  Scope parameters;
+// Ranges of 2 for all floats of a program.
+RangeProfile RangesOf2(const Program& program) {
   RangeProfile profile;
   for (int block = 0; block < program.block_count(); ++block) {
     for (const Variable* variable : program.block(block).variables()) {
-      if (variable->tensor() == nullptr || variable->tensor()->data_type() != VarType::FP32) {
+      if (!variable->is_dense_tensor() || variable->tensor()->data_type() != VarType::FP32) {
         continue;
       }
       RangeProfile::Entry& entry = *profile.add_entries();
@@ -342,20 +339,37 @@ TEST(CompositesByComponent, AUnitInALoopIsQuantizedAndGivenBackThere) {
       entry.set_max(2);
     }
   }
-  parameters.Set("wx", RandomImages({4, 8}, 1));
-  parameters.Set("wh", RandomImages({2, 8}, 2));
+  return profile;
+}
+
+// The forms of a program with these parameters, whose products, of elements too, are quantized by
+// ranges of 2.
+std::unique_ptr<NetworkForms> QuantizedForms(Program program, Scope parameters,
+                                             const std::string& fetch) {
+  const RangeProfile profile = RangesOf2(program);
   TranspileOptions options;
   options.config.set_target("onednn_int8");
   options.config.add_also_quantize("elementwise_mul");
   options.profile = &profile;
   const auto transpiled = Transpile(&program, options);
-  ASSERT_TRUE(transpiled.ok()) << transpiled.status();
+  CHECK(transpiled.ok()) << transpiled.status();
   const auto startup = Executor::Create(*transpiled->new_startup, &parameters);
-  ASSERT_TRUE(startup.ok()) << startup.status();
-  ASSERT_TRUE((*startup)->Run({}, {}, 0).ok());
-  const auto made = MakeForms(program, std::move(parameters), "x", {"h"});
-  ASSERT_TRUE(made.ok()) << made.status();
-  NetworkForms& forms = **made;
+  CHECK(startup.ok()) << startup.status();
+  CHECK((*startup)->Run({}, {}, 0).ok());
+  auto made = MakeForms(program, std::move(parameters), "x", {fetch});
+  CHECK(made.ok()) << made.status();
+  return *std::move(made);
+}
+
+// A component has one scale for all steps.
+TEST(CompositesByComponent, AUnitInALoopIsQuantizedAndGivenBackThere) {
+  Program program = ParsedProgram(kLoop);
+  ExpandComposites(&program);
+  Scope parameters;
+  parameters.Set("wx", RandomImages({4, 8}, 1));
+  parameters.Set("wh", RandomImages({2, 8}, 2));
+  const auto made = QuantizedForms(std::move(program), std::move(parameters), "h");
+  NetworkForms& forms = *made;
   const auto compared = CompareForms(forms, RandomImages({2, 4}, 100), Fetching::kAllInOneRun);
   ASSERT_TRUE(compared.ok()) << compared.status();
   EXPECT_THAT(compared->differences, IsEmpty());
@@ -370,6 +384,72 @@ TEST(CompositesByComponent, AUnitInALoopIsQuantizedAndGivenBackThere) {
   EXPECT_THAT(parameters_text, Contains(testing::StartsWith("forget_gate: ")));
   EXPECT_THAT(parameters_text,
               IsSupersetOf(QuantizedComponents(forms.portable.program, "lstm_unit")));
+}
+
+// Layers over sequences of several lengths, backwards and from states that are fed.
+constexpr char kOverOffsets[] = R"(program version=1008005
+block 0 {
+  var feed feed_minibatch persistable
+  var fetch fetch_list persistable
+  var x f32[-1,4] lod=1
+  var wx f32[4,16] persistable
+  var p f32[-1,16] lod=1
+  var w f32[4,16] persistable
+  var b f32[1,28] persistable
+  var h0 f32[4,4] persistable
+  var c0 f32[4,4] persistable
+  var h f32[-1,4] lod=1
+  var c f32[-1,4] lod=1
+  var h.gate f32[-1,16]
+  var h.cell f32[-1,4]
+  var wh f32[4,12] persistable
+  var q f32[-1,12] lod=1
+  var v f32[4,12] persistable
+  var k f32[-1,4] lod=1
+  var k.gate f32[-1,12]
+  var k.reset f32[-1,4]
+  var k.hidden f32[-1,4]
+  feed(X=feed) -> (Out=x) {col=0}
+  mul(X=x, Y=wx) -> (Out=p)
+  lstm(Bias=b, C0=c0, H0=h0, Input=p, Weight=w) -> (BatchCellPreAct=h.cell, BatchGate=h.gate, Cell=c, Hidden=h) {is_reverse=true}
+  mul(X=h, Y=wh) -> (Out=q)
+  gru(Input=q, Weight=v) -> (BatchGate=k.gate, BatchHidden=k.hidden, BatchResetHiddenPrev=k.reset, Hidden=k)
+  fetch(X=k) -> (Out=fetch) {col=0}
+}
+)";
+
+TEST(CompositesByComponent, LayersOverOffsetsAreQuantizedInLoopsAndGivenBack) {
+  Program program = ParsedProgram(kOverOffsets);
+  ExpandComposites(&program);
+  EXPECT_EQ(program.block_count(), 3);
+  Scope parameters;
+  uint64_t seed = 1;
+  for (const char* name : {"wx", "w", "b", "h0", "c0", "wh", "v"}) {
+    const auto& dims = program.Find(program.block(0), name)->tensor()->dims();
+    parameters.Set(name, RandomImages({dims.begin(), dims.end()}, seed++));
+  }
+  const auto made = QuantizedForms(std::move(program), std::move(parameters), "k");
+  NetworkForms& forms = *made;
+  EXPECT_EQ(ReadCompositeMap(forms.lowered.program)->composites_size(), 2);
+  Tensor x = RandomImages({6, 4}, 100);
+  x.set_lod({{0, 2, 2, 5, 6}});
+  const auto compared = CompareForms(forms, x, Fetching::kAllInOneRun);
+  ASSERT_TRUE(compared.ok()) << compared.status();
+  EXPECT_THAT(compared->differences, IsEmpty());
+  EXPECT_EQ(compared->variables.count("k"), 1);
+
+  Program raised = forms.portable.program.Clone();
+  RaiseComposites({"lstm", "gru"}, &raised);
+  EXPECT_EQ(raised.block_count(), 1);
+  for (const auto& [type, kinds] : std::vector<std::pair<std::string, std::vector<std::string>>>{
+           {"lstm", {"hidden_before: ", "forget_gate: ", "cell_tanh: ", "peephole_weight_f: "}},
+           {"gru", {"hidden_before: ", "update_gate: ", "reset: ", "gate_weight: "}}}) {
+    const Op* const layer = OneOf(raised, type);
+    ASSERT_NE(layer, nullptr);
+    const std::vector<std::string> text = ParametersText(*layer, forms.portable.scope);
+    for (const std::string& kind : kinds) EXPECT_THAT(text, Contains(testing::StartsWith(kind)));
+    EXPECT_THAT(text, IsSupersetOf(QuantizedComponents(forms.portable.program, type)));
+  }
 }
 
 }  // namespace

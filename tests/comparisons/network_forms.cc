@@ -9,6 +9,7 @@
 #include "absl/types/span.h"
 #include "ops/codes/integer_reasons.h"
 #include "ops/op_schema.h"
+#include "ops/state_codes.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/attributes.h"
 #include "runtime/comparison.h"
@@ -50,11 +51,15 @@ double IntegerOperations(const executor::Plan& plan) {
   return operations;
 }
 
-// What ops on integers write, and the steps between floats and codes.
+// What ops on integers write, and the steps between floats and codes. Not what an op makes of its
+// sums by functions that the backends compute otherwise: the gates of recurrent layers.
 std::set<std::string> WrittenByIntegers(const Program& lowered) {
   std::set<std::string> names;
   for (const WrittenTensor& tensor : WrittenTensors(lowered)) {
-    if (absl::StartsWith(tensor.op->type(), "integer_")) names.insert(tensor.name);
+    if (absl::StartsWith(tensor.op->type(), "integer_") &&
+        tensor.op->FindAttr(kStateBitsAttr) == nullptr) {
+      names.insert(tensor.name);
+    }
   }
   return names;
 }

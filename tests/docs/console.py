@@ -18,7 +18,9 @@ import tempfile
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from pages import Page  # noqa: E402
 
-_TOOLS = ("quantize", "transpile", "train", "calibrate", "infer", "inspect")
+_TOOLS = ("quantize", "transpile", "train", "calibrate", "infer", "inspect", "ocr")
+# Of those that are not in tools.
+_FOLDERS = {"ocr": "examples/ocr"}
 _SECONDS = 60
 _README = "README.md"
 _INDEX = "docs/index.md"
@@ -27,7 +29,7 @@ _MANUAL = "docs/manual.md"
 _OWN_TARGETS = ("//tests/docs:update", "//tests/docs:update_models")
 
 # A line that only some machines print.
-_OF_MACHINE = re.compile("^note: .*: this machine has no VNNI|^without VNNI codes are ")
+_OF_MACHINE = re.compile("^note: .*: this machine has no AVX2|^without VNNI codes are ")
 
 # ./bazelw in the folder that commands run in: tools are run, other targets only have to be there.
 _BAZELW = """#!/bin/sh
@@ -58,7 +60,8 @@ class Machine:
         self.known_targets = _known_targets(here)
         (self._bin / "known_targets").write_text("\n".join(self.known_targets))
         for tool in _TOOLS:
-            (self._bin / tool).symlink_to((here / "tools" / tool).resolve())
+            folder = _FOLDERS.get(tool, "tools")
+            (self._bin / tool).symlink_to((here / folder / tool).resolve())
 
     def known_flags(self):
         """The names of each tool's flags, from its --help, without the no of --noname."""
@@ -74,7 +77,8 @@ class Machine:
         """What each command printed, and its exit code, by the command's line."""
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)
-            for copied in ("examples/data", "examples/targets", "ops/quantizers/texts"):
+            for copied in ("examples/data", "examples/ocr/trained", "examples/targets",
+                           "ops/quantizers/texts"):
                 shutil.copytree(self._root / copied, folder / copied)
             for pattern in ("*.sh", "*.textproto"):
                 for example in (self._root / "examples").glob(pattern):
@@ -136,7 +140,7 @@ def _complaints(page, results, known_flags):
         told = set(re.findall(r"--(?:no)?(\w+)", "\n".join(page.lines)))
         for tool, flags in known_flags.items():
             yield from (f"{page.name}: says nothing of --{flag} of {tool}"
-                        for flag in sorted(flags - told))
+                        for flag in sorted(flags - told) if tool not in _FOLDERS)
     for command in page.commands:
         printed, exit_code = results[command.line]
         place = f"{page.name}:{command.line + 1}: $ {command.text}"

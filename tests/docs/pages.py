@@ -16,7 +16,8 @@ _TARGET = re.compile(r"(?:^|[\s(])\./bazelw (?:run|test|build) (.*)")
 _LINK = re.compile(r"\]\(([^)#:\s]+\.md)\)")
 _FILE = re.compile(r"^[a-z_]+(?:/[a-z_0-9]+)*/[a-z_0-9]+\.(?:cc|h|inc|proto|py|bzl|textproto)$")
 
-_TOOL_WORDS = ("quantize ", "transpile ", "train ", "calibrate ", "infer ", "inspect ")
+_TOOL_WORDS = ("quantize ", "transpile ", "train ", "calibrate ", "infer ", "inspect ",
+               "ocr ")
 
 ANY_LINES = "..."
 ANY_REST = " ..."

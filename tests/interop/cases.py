@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import pathlib
-import sys
 import time
 import traceback
 
@@ -19,6 +18,7 @@ class Environment:
     runner: object  # of our backends
     infer: object  # the path of the tool
     quantize: object  # likewise
+    ocr: object  # the folder of examples/ocr
     models: object  # the folder of the reference data's programs, or None
     docs: object  # the folder of this project's documents
     update: bool  # write what is checked otherwise
@@ -33,10 +33,11 @@ def need_models(environment):
 def run(cases, counts_path):
     """Runs (name, function) pairs; a function's result is shown after its name.
 
-    Writes [passed, failed, skipped] as JSON to `counts_path` after each case, so that the cases
-    before a crash are known.
+    Writes [passed, failed, skipped] and what failed as JSON to `counts_path` after each case, so
+    that the cases before a crash are known.
     """
     counts = {"passed": 0, "failed": 0, "skipped": 0}
+    failures = []
     for name, function in cases:
         start = time.monotonic()
         try:
@@ -48,8 +49,9 @@ def run(cases, counts_path):
         except Exception:  # a case that breaks must not hide the ones after it
             outcome, detail = "failed", traceback.format_exc()
         counts[outcome] += 1
-        pathlib.Path(counts_path).write_text(json.dumps(list(counts.values())))
-        print(f"{outcome}: {name} ({time.monotonic() - start:.1f} s)"
-              + (f": {detail}" if detail else ""))
-        sys.stdout.flush()
+        told = f"{name} ({time.monotonic() - start:.1f} s)" + (f": {detail}" if detail else "")
+        if outcome == "failed":
+            failures.append(told)
+        pathlib.Path(counts_path).write_text(json.dumps([list(counts.values()), failures]))
+        print(f"{outcome}: {told}", flush=True)
     return counts["failed"] == 0

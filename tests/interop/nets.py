@@ -51,17 +51,24 @@ def _with_seeds(data):
     return desc.SerializeToString()
 
 
-def _made(build, optimizer, inputs, **settings):
-    """The net whose prediction `build` makes of its inputs, all but the last, a label."""
+def made(build, optimizer, inputs, **settings):
+    """The net whose loss and prediction `build` makes of its inputs."""
     main, startup = paddle.static.Program(), paddle.static.Program()
     with paddle.static.program_guard(main, startup), paddle.utils.unique_name.guard():
-        fed = [paddle.static.data(name, [-1] + list(shape[1:]), "int64" if classes else "float32")
-               for name, (shape, classes) in inputs.items()]
-        prediction = build(*fed[:-1])
-        loss = paddle.nn.functional.cross_entropy(prediction, fed[-1])
+        loss, prediction = build(*(
+            paddle.static.data(name, [-1] + list(shape[1:]), "int64" if classes else "float32")
+            for name, (shape, classes) in inputs.items()))
         optimizer().minimize(loss)
     return Net(main.desc.serialize_to_string(), startup.desc.serialize_to_string(), loss.name,
                prediction.name, inputs, **settings)
+
+
+def _made(build, optimizer, inputs, **settings):
+    """The net whose prediction `build` makes of its inputs, all but the last, a label."""
+    def build_loss(*fed):
+        prediction = build(*fed[:-1])
+        return paddle.nn.functional.cross_entropy(prediction, fed[-1]), prediction
+    return made(build_loss, optimizer, inputs, **settings)
 
 
 def small():
@@ -155,6 +162,38 @@ def transposed_product():
                  {"x": ((4, 12), 0), "label": ((4, 1), 6)})
 
 
+def _deepfm(optimizer):
+    """Six fields of one table: their first order, all products of two, and a perceptron."""
+    fields, ids, width = 6, 40, 4
+
+    def table(columns):
+        return lambda x: paddle.static.nn.embedding(x, [ids, columns], is_sparse=True)
+
+    def build(x):
+        first = paddle.sum(table(1)(x), axis=[1, 2], keepdim=False).reshape([-1, 1])
+        factors = table(width)(x)
+        square_of_sum = paddle.square(paddle.sum(factors, axis=1))
+        sum_of_squares = paddle.sum(paddle.square(factors), axis=1)
+        second = 0.5 * paddle.sum(square_of_sum - sum_of_squares, axis=1, keepdim=True)
+        deep = paddle.reshape(factors, [-1, fields * width])
+        for size in (16, 8):
+            deep = paddle.static.nn.fc(deep, size, activation="relu")
+        return paddle.static.nn.fc(paddle.concat([first, second, deep], axis=1), 2)
+    return _made(build, optimizer, {"x": ((16, fields), ids), "label": ((16, 1), 2)},
+                 also_quantize=("elementwise_add", "lookup_table_v2"))
+
+
+def deepfm():
+    """Its tables have sparse gradients, which adam reads as a whole, clipped by all norms."""
+    return _deepfm(lambda: paddle.optimizer.Adam(
+        1e-2, grad_clip=paddle.nn.ClipGradByGlobalNorm(0.5)))
+
+
+def deepfm_lazy():
+    """The same where adam updates the rows alone that a batch has."""
+    return _deepfm(lambda: paddle.optimizer.Adam(1e-2, lazy_mode=True))
+
+
 def written_in_place():
     """No training: x is multiplied by a weight, scaled by 10 in place, and multiplied again."""
     main, startup = paddle.static.Program(), paddle.static.Program()
@@ -190,6 +229,98 @@ _OF_REFERENCE_DATA = {
         ({"image": ((4, 3, 32, 32), 0), "label": ((4, 1), 10)}, "softmax_1.tmp_0"),
     "textconv-lamb": ({"words": ((8, 64), 5000), "label": ((8, 1), 5)}, "softmax_1.tmp_0"),
 }
+
+
+def decoder():
+    """A GRU in a while over six steps, whose state the loop carries."""
+    def build(x):
+        size = 8
+        fc, sigmoid = paddle.static.nn.fc, paddle.nn.functional.sigmoid
+        step = paddle.zeros([1], "int64")
+        end = paddle.full([1], 6, "int64")
+        state = fc(x, size)
+        (of_update, by_update), (of_reset, by_reset), (of_value, by_value) = [
+            (fc(x, size), paddle.create_parameter([size, size], "float32")) for _ in range(3)]
+        goes_on = paddle.less_than(step, end)
+        loop = paddle.static.nn.control_flow.While(goes_on)
+        with loop.block():
+            update = sigmoid(of_update + paddle.matmul(state, by_update))
+            reset = sigmoid(of_reset + paddle.matmul(state, by_reset))
+            value = paddle.tanh(of_value + paddle.matmul(reset * state, by_value))
+            following = update * state + (1 - update) * value
+            paddle.increment(step, 1)
+            paddle.assign(following, state)
+            paddle.assign(paddle.less_than(step, end), goes_on)
+        return fc(state, 4)
+    return _made(build, lambda: paddle.optimizer.Adam(0.01), {
+        "x": ((16, 5), None), "label": ((16, 1), 4)})
+
+
+def _gru(size, inputs):
+    """A step of a GRU, as a function of what it reads and its state; parameters are made here."""
+    sigmoid = paddle.nn.functional.sigmoid
+    parameters = [(paddle.create_parameter([inputs, size], "float32"),
+                   paddle.create_parameter([size, size], "float32")) for _ in range(3)]
+
+    def step(read, state):
+        (of_update, by_update), (of_reset, by_reset), (of_value, by_value) = parameters
+        update = sigmoid(paddle.matmul(read, of_update) + paddle.matmul(state, by_update))
+        reset = sigmoid(paddle.matmul(read, of_reset) + paddle.matmul(state, by_reset))
+        value = paddle.tanh(paddle.matmul(read, of_value)
+                            + paddle.matmul(reset * state, by_value))
+        return update * state + (1 - update) * value
+    return step
+
+
+def attention():
+    """An encoder and a decoder, both a GRU in a while; each step of the second one weighs the
+    states of the first."""
+    def build(x):
+        rows, words, width, size = 8, 5, 4, 6
+        encode, decode = _gru(size, width), _gru(size, size)
+        by_step = paddle.transpose(paddle.reshape(x, [rows, words, width]), [1, 0, 2])
+        state = paddle.static.nn.fc(x, size)
+        memory = paddle.zeros([words, rows, size], "float32")
+        memory.stop_gradient = False
+
+        def repeat(steps, run):
+            step, end = paddle.zeros([1], "int64"), paddle.full([1], steps, "int64")
+            goes_on = paddle.less_than(step, end)
+            with paddle.static.nn.control_flow.While(goes_on).block():
+                run(step)
+                paddle.increment(step, 1)
+                paddle.assign(paddle.less_than(step, end), goes_on)
+
+        def read(step):
+            following = encode(paddle.reshape(paddle.gather(by_step, step), [rows, width]), state)
+            place = paddle.reshape(paddle.nn.functional.one_hot(step, words), [words, 1, 1])
+            paddle.assign(memory + place * following, memory)
+            paddle.assign(following, state)
+
+        def write(_):
+            weights = paddle.nn.functional.softmax(
+                paddle.sum(memory * state, axis=2, keepdim=True), axis=0)
+            paddle.assign(decode(paddle.sum(memory * weights, axis=0), state), state)
+
+        repeat(words, read)
+        repeat(4, write)
+        return paddle.static.nn.fc(state, 4)
+    return _made(build, lambda: paddle.optimizer.Adam(0.01), {
+        "x": ((8, 20), None), "label": ((8, 1), 4)})
+
+
+def branches():
+    """static.nn.cond: which branch a batch takes depends on it."""
+    def build(x):
+        fc = paddle.static.nn.fc
+        hidden = fc(x, 16, activation="relu")
+        is_large = paddle.greater_than(paddle.mean(x), paddle.zeros([], "float32"))
+        chosen = paddle.static.nn.cond(
+            is_large, lambda: fc(hidden, 8, activation="tanh"),
+            lambda: paddle.scale(fc(hidden, 8), 0.5))
+        return fc(chosen, 4)
+    return _made(build, lambda: paddle.optimizer.Momentum(0.1, 0.9), {
+        "x": ((16, 12), None), "label": ((16, 1), 4)})
 
 
 def makers(models):

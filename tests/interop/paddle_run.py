@@ -108,11 +108,11 @@ def _is_parameter(variable):
     return variable.persistable and variable.name not in ("feed", "fetch")
 
 
-def save_parameters(program, scope, folder):
-    """Writes every persistable variable of a program, one file each."""
+def save_parameters(program, scope, folder, file=None):
+    """Writes every persistable variable of a program, to a file each or all to one."""
     with paddle.static.scope_guard(scope):
         static_io.save_vars(paddle.static.Executor(_PLACE), str(folder), main_program=program,
-                            predicate=_is_parameter)
+                            predicate=_is_parameter, filename=file)
 
 
 def load_parameters(program, path):

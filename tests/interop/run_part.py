@@ -20,6 +20,7 @@ def main():
     parser.add_argument("--transpile", required=True)
     parser.add_argument("--infer", required=True, type=pathlib.Path)
     parser.add_argument("--quantize", required=True, type=pathlib.Path)
+    parser.add_argument("--ocr", required=True, type=pathlib.Path)
     parser.add_argument("--run_programs", required=True, type=pathlib.Path)
     parser.add_argument("--models", required=True, type=pathlib.Path)
     parser.add_argument("--docs", required=True, type=pathlib.Path)
@@ -30,6 +31,7 @@ def main():
     environment = cases.Environment(
         Transpiler(arguments.transpile), Runner(arguments.run_programs),
         arguments.infer.absolute(), arguments.quantize.absolute(),
+        arguments.ocr.absolute(),
         arguments.models if arguments.models.exists() else None, arguments.docs, arguments.update)
     part = importlib.import_module(arguments.part)
     return 0 if cases.run(part.cases(environment), arguments.counts) else 1

@@ -1,6 +1,7 @@
-"""Runs every part in a process of its own, and counts."""
+"""Runs every part in a process of its own, counts, and tells once more at the end what failed."""
 
 import argparse
+import itertools
 import json
 import os
 import pathlib
@@ -9,17 +10,18 @@ import sys
 import tempfile
 import time
 
-PARTS = ("pairs", "train", "frozen", "acceptance", "ops", "five_steps", "stored_outputs",
-         "whole_models", "quantize")
+PARTS = ("pairs", "train", "frozen", "acceptance", "ops", "sparse", "five_steps",
+         "stored_outputs", "whole_models", "quantize", "searches", "ocr")
 
 
 def run_part(part, arguments, folder):
-    """[passed, failed, skipped]; a part that crashes counts as one failed case more."""
+    """[passed, failed, skipped] and what failed; a crash counts as one failed case more."""
     counts_path = pathlib.Path(folder) / part
     command = [sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                             "run_part.py"),
                part, f"--transpile={arguments.transpile}", f"--infer={arguments.infer}",
                f"--quantize={arguments.quantize}",
+               f"--ocr={arguments.ocr}",
                f"--run_programs={arguments.run_programs}", f"--models={arguments.models}",
                f"--docs={arguments.docs}", f"--counts={counts_path}"]
     if arguments.update_docs:
@@ -27,12 +29,14 @@ def run_part(part, arguments, folder):
     print(f"== {part}", flush=True)
     start = time.monotonic()
     status = subprocess.run(command, check=False).returncode
-    counts = json.loads(counts_path.read_text()) if counts_path.exists() else [0, 0, 0]
+    counts, failures = (json.loads(counts_path.read_text()) if counts_path.exists()
+                        else ([0, 0, 0], []))
     if status not in (0, 1) or (status == 1 and counts[1] == 0):
-        print(f"failed: {part} ended with status {status}")
+        failures.append(f"{part} ended with status {status}")
+        print(f"failed: {failures[-1]}")
         counts[1] += 1
     print(f"== {part}: {time.monotonic() - start:.0f} s", flush=True)
-    return counts
+    return counts, [f"{part}: {failure}" for failure in failures]
 
 
 def main():
@@ -45,6 +49,7 @@ def main():
     parser.add_argument("--transpile", default="tools/transpile")
     parser.add_argument("--infer", default="tools/infer")
     parser.add_argument("--quantize", default="tools/quantize")
+    parser.add_argument("--ocr", default="examples/ocr")
     parser.add_argument("--run_programs", default="tests/interop/run_programs")
     parser.add_argument("--models", default="../reference_data/models")
     arguments = parser.parse_args()
@@ -54,8 +59,11 @@ def main():
         parser.error(f"no such part: {', '.join(sorted(unknown))}")
 
     with tempfile.TemporaryDirectory(prefix="fixpoint-interop-") as folder:
-        counts = [run_part(part, arguments, folder) for part in arguments.parts or PARTS]
+        counts, failures = zip(*(run_part(part, arguments, folder)
+                                 for part in arguments.parts or PARTS))
     passed, failed, skipped = map(sum, zip(*counts))
+    for failure in itertools.chain.from_iterable(failures):
+        print(f"failed: {failure}")
     print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
     return 1 if failed else 0
 

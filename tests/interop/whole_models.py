@@ -5,7 +5,6 @@ How close they are is written to docs/models_beside_paddle.md by
 `./bazelw run //tests/interop -- whole_models --update_docs`.
 """
 
-import collections
 import functools
 import pathlib
 import re
@@ -15,8 +14,9 @@ import numpy
 import paddle
 import paddle_run
 from cases import need_models
+from drawn_parameters import NUMPY_TYPES, draw_parameters, readers_of
 from ours import BACKENDS, Refused
-from paddle_program import QUANTIZE_OPS, Program, is_quantization, read_bytes, without_feeds
+from paddle_program import QUANTIZE_OPS, Program, read_bytes, without_feeds
 
 _DOCUMENT = "models_beside_paddle.md"
 
@@ -29,7 +29,6 @@ _BOXES = 1e-4
 # Of what is fed: every layer rounds, and a network whose parameters are drawn may magnify it.
 _NOISE = 1e-5
 
-_NUMPY_TYPES = {2: "int32", 3: "int64", 5: "float32"}
 _BATCH = 2
 # The slot of what an op compares with labels: the answer of a network that computes its loss.
 _ANSWERS = {"softmax_with_cross_entropy": "Logits", "cross_entropy": "X", "cross_entropy2": "X",
@@ -64,44 +63,6 @@ def _feeds(program):
                          if variable.need_check_feed)
 
 
-def _readers(program):
-    """The (op, slot) pairs that read each variable."""
-    readers = collections.defaultdict(list)
-    for op in program.ops():
-        for slot, _, name in op.reads():
-            readers[name].append((op, slot))
-    return readers
-
-
-def _draw_parameter(generator, dims, readers):
-    """Values with which a deep network neither grows nor vanishes."""
-    slots = {slot for _, slot in readers}
-    quantizes = any(is_quantization(op) for op, _ in readers)
-    if quantizes and not slots & {"X"}:
-        return generator.uniform(2, 4, dims)  # a range of activations
-    if "Variance" in slots or (len(dims) == 1 and "Scale" in slots):
-        return generator.uniform(0.8, 1.2, dims)
-    if slots & {"Filter", "Weight"} or len(dims) > 2:
-        return generator.standard_normal(dims) * numpy.sqrt(2 / max(1, numpy.prod(dims[1:])))
-    if len(dims) == 2:
-        return generator.standard_normal(dims) / numpy.sqrt(dims[0])
-    if list(dims) == [1]:
-        return generator.uniform(0.9, 1.1, dims)
-    return generator.uniform(-0.1, 0.1, dims)
-
-
-def _draw_parameters(generator, program, readers):
-    drawn = {}
-    for name in sorted(program.variables):
-        variable = program.variables[name]
-        tensor = variable.type.lod_tensor.tensor
-        if not variable.persistable or name in ("feed", "fetch") or not tensor.dims:
-            continue
-        values = _draw_parameter(generator, [max(1, dim) for dim in tensor.dims], readers[name])
-        drawn[name] = values.astype(_NUMPY_TYPES.get(tensor.data_type, "float32"))
-    return drawn
-
-
 def _sides(name, dims):
     height, width = next((sides for part, sides in _SIDES.items() if part in name), (64, 64))
     return (dims[-2] if dims[-2] > 0 else height, dims[-1] if dims[-1] > 0 else width)
@@ -124,7 +85,7 @@ def _draw_feed(generator, program, readers, name, feed):
         dims[0] = _BATCH
     if len(dims) == 4:
         dims[2:] = _sides(name, dims)
-    dtype = _NUMPY_TYPES[described.tensor.data_type]
+    dtype = NUMPY_TYPES[described.tensor.data_type]
     if feed == "scale_factor":
         values = numpy.ones(dims)
     elif feed == "im_size":
@@ -171,9 +132,9 @@ def gives_what_paddle_gives(environment, rows, name, path):
     """Adds the distances to the rows of the document."""
     data = read_bytes(path)
     program = Program(data)
-    readers = _readers(program)
+    readers = readers_of(program)
     generator = numpy.random.default_rng(zlib.crc32(name.encode()))
-    parameters = _draw_parameters(generator, program, readers)
+    parameters = draw_parameters(generator, program, readers)
     fetches = _fetches(program)
     feeds, lods = {}, {}
     for feed in _feeds(program):
@@ -212,6 +173,7 @@ all. *executor* and *interpreter*: the largest difference of what they and Paddl
 (*-*: the interpreter is not asked about large images). *noise*: the same of PaddlePaddle's own outputs when each value that is
 fed moves by up to {_NOISE:.0e} of itself. Drawn parameters may magnify what is rounded, and in a quantized network a code on the
 other side of a tie is many others some layers on. What is computed on integers is a table of [models.md](models.md).
+[The manual](manual.md#first-parameters) says how to get parameters for a program that comes without.
 
 | program | executor | interpreter | noise |
 |---|--:|--:|--:|

@@ -250,6 +250,86 @@ TEST(Backward, AGradientHoldsRowsWhereItsVariableDoes) {
             "var rows@GRAD selected_rows f32[9,2]");
 }
 
+// The ops of all blocks after the forward part's, a line each.
+std::string OpsOfBlocks(const Program& program) {
+  std::string text;
+  for (int b = 2; b < program.block_count(); ++b) {
+    absl::StrAppend(&text, "block ", b, " parent=", program.block(b).parent()->index(),
+                    " forward=", program.block(b).forward()->index(), "\n");
+    for (const Op& op : program.block(b).ops()) absl::StrAppend(&text, PrintOp(op.desc()), "\n");
+  }
+  return text;
+}
+
+// b, of two elements as w, is what `ops` make of it in a block that runs where c holds.
+std::string Conditional(absl::string_view ops, absl::string_view scope,
+                        absl::string_view before = "") {
+  return absl::StrCat(R"(program
+    block 0 {
+      var w f32[2] persistable
+      var c bool[1]
+      var s step_scopes
+      var b f32[2]
+      var loss f32[1]
+      )",
+                      before, R"(
+      conditional_block(Cond=c, Input=w) -> (Out=b, )",
+                      scope, R"() {sub_block=block(1)}
+      mean(X=b) -> (Out=loss)
+    }
+    block 1 parent=0 {
+      var t f32[2]
+      )",
+                      ops, "\n}\n");
+}
+
+// h begins with w, and is what the ops make of it as long as i is below n.
+std::string Loop(absl::string_view ops) {
+  return absl::StrCat(R"(program
+    block 0 {
+      var w f32[2] persistable
+      var h f32[2]
+      var i i64[1]
+      var n i64[1]
+      var c bool[1]
+      var s step_scopes
+      var loss f32[1]
+      scale(X=w) -> (Out=h) {scale=2.0}
+      while(X=[h, w, i, n], Condition=c) -> (Out=[h, i, c], StepScopes=s) {sub_block=block(1)}
+      mean(X=h) -> (Out=loss)
+    }
+    block 1 parent=0 {
+      var t f32[2]
+      )",
+                      ops, R"(
+      increment(X=i) -> (Out=i)
+      less_than(X=i, Y=n) -> (Out=c)
+    }
+  )");
+}
+
+TEST(Backward, ALoopCarriesGradientsFromRunToRun) {
+  Program program = ProgramFromText(Loop(R"(
+    elementwise_mul(X=h, Y=w) -> (Out=t)
+    assign(X=t) -> (Out=h))"));
+  const auto parameters = AppendBackward(&program, "loss");
+  ASSERT_TRUE(parameters.ok()) << parameters.status();
+  EXPECT_EQ(TrainingOps(program),
+            "fill_constant() -> (Out=loss@GRAD)\n"
+            "mean_grad(Out@GRAD=loss@GRAD, X=h) -> (X@GRAD=h@GRAD)\n"
+            "while_grad(Out=[h, i, c], Out@GRAD=h@GRAD, StepScopes=s, X=[h, w, i, n]) -> "
+            "(X@GRAD=[h@GRAD, w@GRAD@RENAME@block0@0, @EMPTY@, @EMPTY@])\n"
+            "scale(ScaleTensor=[], X=h@GRAD) -> (Out=w@GRAD@RENAME@block0@1)\n"
+            "sum(X=[w@GRAD@RENAME@block0@0, w@GRAD@RENAME@block0@1]) -> (Out=w@GRAD)\n");
+  EXPECT_EQ(OpsOfBlocks(program),
+            "block 2 parent=0 forward=1\n"
+            "assign(X=h@GRAD) -> (Out=t@GRAD) {op_role=1}\n"
+            "elementwise_mul_grad(Out@GRAD=t@GRAD, X=h, Y=w) -> (X@GRAD=h@GRAD, Y@GRAD=w@GRAD) "
+            "{op_role=1}\n");
+  // A gradient of the block is its own, whatever block 0 calls so.
+  EXPECT_EQ(&program.Find(program.block(2), "w@GRAD")->block(), &program.block(2));
+}
+
 struct Refusal {
   const char* name;
   std::string program;
@@ -330,7 +410,25 @@ INSTANTIATE_TEST_SUITE_P(
           }
         )",
             "UNIMPLEMENTED: p: block 0, op 1 (conditional_block): the gradient of \"loss\" would "
-            "have to pass a block that an op runs"},
+            "have to pass \"a\", which the op's block writes and the op does not list as an "
+            "output"},
+        Refusal{"ABlockThatKeepsNoRuns", Conditional("scale(X=w) -> (Out=b)", "Scope=[]"),
+                "UNIMPLEMENTED: p: block 0, op 0 (conditional_block): the gradient of \"loss\" "
+                "would have to pass an op that does not keep its block's runs; want a variable for "
+                "them"},
+        Refusal{"AValueThatABlockMayKeep",
+                Conditional("scale(X=w) -> (Out=b)", "Scope=s", "scale(X=w) -> (Out=b)"),
+                "UNIMPLEMENTED: p: block 0, op 1 (conditional_block): the gradient of \"loss\" "
+                "would have to pass \"b\", which keeps its value where the block does not run"},
+        Refusal{"ABlockThatReadsWhatItHasWritten",
+                Conditional("scale(X=w) -> (Out=b)\ntanh(X=b) -> (Out=t)\nrelu(X=t) -> (Out=b)",
+                            "Scope=s"),
+                "UNIMPLEMENTED: p: block 1, op 1 (tanh): the gradient of \"loss\" would have to "
+                "pass \"b\", which the block has written before and which is not its own"},
+        Refusal{"ALoopOfWhichOnlyTheLastRunCounts", Loop("scale(X=w) -> (Out=h)"),
+                "UNIMPLEMENTED: p: block 0, op 1 (while): the gradient of \"loss\" would have to "
+                "pass \"h\", which the block writes and does not read before, so that only its "
+                "last run counts"},
         Refusal{"AnUndeclaredOutput", R"(
           var w f32[2,2] persistable
           var b f32[2,1]

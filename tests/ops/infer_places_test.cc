@@ -58,6 +58,37 @@ constexpr InferCase kResizing[] = {
 INSTANTIATE_TEST_SUITE_P(Resizing, Infer, testing::ValuesIn(kResizing));
 
 constexpr InferCase kPlaces[] = {
+    {R"(var x f32[3,4]
+        var i i64[3,2]
+        var v f32[3,2]
+        put_along_axis(Input=x, Index=i, Value=v) -> (Result=y) {Axis=1})",
+     "Result=FP32[3, 4]"},
+    {R"(var x f32[3,4]
+        var i i64[3,2]
+        var v f32[3,3]
+        put_along_axis(Input=x, Index=i, Value=v) -> (Result=y) {Axis=1})",
+     "error: Value is [3, 3] and Index [3, 2]; want one shape"},
+    {R"(var x f32[-1,3,4]
+        var y f32[4,5]
+        einsum(Operands=[x, y]) -> (Out=z, InnerCache=[a, b], XShape=[c, d]) {
+          equation="bij,jk->bik"})",
+     "Out=FP32[-1, 3, 5] InnerCache=FP32[-1, 3, 4] InnerCache=FP32[4, 5] XShape=FP32[0, -1, 3, 4] "
+     "XShape=FP32[0, 4, 5]"},
+    {R"(var x f32[3,4]
+        var y f32[5,6]
+        einsum(Operands=[x, y]) -> (Out=z) {equation="ij,jk->ik"})",
+     "error: operand 1 is [5, 6], where another has 4 instead of 5"},
+    {R"(var p i64[-1,1]
+        var s f32[-1,1]
+        beam_search(pre_ids=p, pre_scores=s, scores=s) -> (selected_ids=y, selected_scores=z,
+          parent_idx=r) {level=0, beam_size=2, end_id=1})",
+     "selected_ids=INT64[-1, 1] selected_scores=FP32[-1, 1] parent_idx=INT32[-1]"},
+    {R"(beam_search(pre_ids=p, pre_scores=s, scores=s) -> (selected_ids=y, selected_scores=z) {
+          level=0, beam_size=0, end_id=1})",
+     "error: beam_size is 0; want 1 to 65536"},
+    {R"(var x i64[3,4]
+        gather_tree(Ids=x, Parents=x) -> (Out=y))",
+     "error: Ids is [3, 4]; want [steps, batch, beams]"},
     {R"(var x f32[2,-1]
         pad(X=x) -> (Out=y) {paddings=[0, 1, 2, 0]})",
      "Out=FP32[3, -1]"},
@@ -146,6 +177,67 @@ constexpr InferCase kPlaces[] = {
      "error: X is [2, 3, 4] and Y is [1, 4, 5]; want as many matrices in both"},
 };
 INSTANTIATE_TEST_SUITE_P(Places, Infer, testing::ValuesIn(kPlaces));
+
+constexpr InferCase kVolumes[] = {
+    {R"(var x f32[-1,3,8,9,10]
+        var w f32[4,3,3,3,2]
+        conv3d(Input=x, Filter=w) -> (Output=y) {strides=[1, 2, 3], paddings=[1, 0, 1]})",
+     "Output=FP32[-1, 4, 8, 4, 4]"},
+    {R"(var x f32[2,8,9,10,4]
+        var w f32[6,2,3,3,3]
+        conv3d(Input=x, Filter=w) -> (Output=y) {groups=2, data_format="NDHWC",
+          padding_algorithm="SAME", strides=[2, 2, 2]})",
+     "Output=FP32[2, 4, 5, 5, 6]"},
+    {R"(var x f32[2,3,8,9]
+        var w f32[4,3,3,3,2]
+        conv3d(Input=x, Filter=w) -> (Output=y))",
+     "error: Input is [2, 3, 8, 9]; want 5 dimensions"},
+    {R"(var x f32[2,3,8,9,10]
+        var w f32[4,3,3,3,2]
+        conv3d(Input=x, Filter=w) -> (Output=y) {strides=[1, 1]})",
+     "error: strides is [1, 1]; want three positive numbers"},
+    {R"(var x f32[2,3,8,9,10]
+        var w f32[4,3,3,3,2]
+        conv3d(Input=x, Filter=w) -> (Output=y) {paddings=[1, 1, 1, 1]})",
+     "error: paddings is [1, 1, 1, 1]; want 3 or 6 numbers, none negative"},
+    {R"(var x f32[2,5,8,9,10]
+        var w f32[4,3,3,3,2]
+        conv3d(Input=x, Filter=w) -> (Output=y))",
+     "error: Filter [4, 3, 3, 3, 2] with 1 groups reads 3 channels; Input [2, 5, 8, 9, 10] has 5"},
+    {R"(var x f32[2,3,4,5,6]
+        var w f32[3,4,3,3,3]
+        conv3d_transpose(Input=x, Filter=w) -> (Output=y) {groups=2, strides=[2, 2, 2],
+          output_padding=[1, 0, 1]})",
+     "Output=FP32[2, 8, 10, 11, 14]"},
+    {R"(var x f32[2,3,4,5,6]
+        var w f32[3,4,3,3,3]
+        conv3d_transpose(Input=x, Filter=w) -> (Output=y) {strides=[2, 2, 2],
+          output_size=[9, 11, 15]})",
+     "error: the output's size is to be 2 more than 13; want less than a stride, 2, and not below "
+     "0"},
+    {R"(var x f32[2,3,7,8,9]
+        pool3d(X=x) -> (Out=y) {ksize=[2, 2, 2], strides=[2, 2, 2], ceil_mode=true})",
+     "Out=FP32[2, 3, 4, 4, 5]"},
+    {R"(var x f32[2,7,8,9,3]
+        pool3d(X=x) -> (Out=y) {ksize=[2, 3, 4], adaptive=true, data_format="NDHWC"})",
+     "Out=FP32[2, 2, 3, 4, 3]"},
+    {R"(var x f32[2,3,7,8,9]
+        pool3d(X=x) -> (Out=y) {ksize=[2, 2]})",
+     "error: ksize is [2, 2]; want 3 positive numbers"},
+    {R"(var x f32[2,3,7,8]
+        max_pool2d_with_index(X=x) -> (Out=y, Mask=m) {ksize=[3, 2], strides=[2, 2]})",
+     "Out=FP32[2, 3, 3, 4] Mask=INT32[2, 3, 3, 4]"},
+    {R"(var x f32[2,3,7,8,9]
+        max_pool3d_with_index(X=x) -> (Out=y, Mask=m) {ksize=[1, 1, 1], global_pooling=true})",
+     "Out=FP32[2, 3, 1, 1, 1] Mask=INT32[2, 3, 1, 1, 1]"},
+    {R"(var x f32[2,3,7,8]
+        lrn(X=x) -> (Out=y, MidOut=m))",
+     "Out=FP32[2, 3, 7, 8] MidOut=FP32[2, 3, 7, 8]"},
+    {R"(var x f32[5,3]
+        huber_loss(X=x, Y=z) -> (Out=y, Residual=r) {delta=1.0})",
+     "Out=FP32[5, 3] Residual=FP32[5, 3]"},
+};
+INSTANTIATE_TEST_SUITE_P(Volumes, Infer, testing::ValuesIn(kVolumes));
 
 }  // namespace
 }  // namespace fixpoint

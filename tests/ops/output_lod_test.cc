@@ -48,6 +48,9 @@ const OutputCase kCases[] = {
     {"mean(X=x) -> (Out=y)", {{"x", {1, kOne}}}, "y", 1, {}},
     {"fake_quantize_abs_max(X=x) -> (Out=y, OutScale=s)", {{"x", {1, kOne}}}, "y", 1, kOne},
     {"fake_quantize_abs_max(X=x) -> (Out=y, OutScale=s)", {{"x", {1, kOne}}}, "s", 1, {}},
+    // Of a list the first argument alone.
+    {"sum(X=[x, w]) -> (Out=y)", {{"x", {3, {}}}, {"w", {3, kTwo}}}, "y", 3, {}},
+    {"sum(X=[x, w]) -> (Out=y)", {{"x", {3, kTwo}}, {"w", {3, {}}}}, "y", 3, kTwo},
     {"top_k(X=x) -> (Out=y, Indices=i)", {{"x", {3, kTwo}}}, "i", 3, kTwo},
     // A gradient has the offsets of its variable.
     {"mul_grad(X=x, Y=w, Out@GRAD=d) -> (X@GRAD=dx, Y@GRAD=dw)",

@@ -155,7 +155,7 @@ TEST(TextQuantizer, WhatIsWrongIsReportedWithItsLine) {
       {"states:\n  number() -> (Out=a)\n  number() -> (Out=a)\n",
        "q.txt:4: a: the name is given twice"},
       {"states:\n  number() -> (Out=a) {train=true}\n",
-       "q.txt:3: a: a number of states: has no attribute train; there are trained, initial"},
+       "q.txt:3: a: a number of states: has no attribute train; did you mean trained?"},
       {"states:\n  number() -> (Out=a) {initial=1.0, initial=1.0}\n",
        "q.txt:3: a: attribute initial is given twice; want it once"},
       {"states:\n  number() -> (Out=a) {trained=\"yes\"}\n",

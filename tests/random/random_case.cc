@@ -191,6 +191,11 @@ void CaseMaker::CutIntoSequences(const std::string& input) {
   tensor.set_lod({offsets});
 }
 
+void CaseMaker::MakeOneSequence(const std::string& input) {
+  Tensor& tensor = std::get<Tensor>(*case_.inputs.FindOrNull(input));
+  tensor.set_lod({{0, static_cast<uint64_t>(tensor.dims()[0])}});
+}
+
 const Tensor& CaseMaker::Input(const std::string& name) const {
   return std::get<Tensor>(*case_.inputs.FindOrNull(name));
 }

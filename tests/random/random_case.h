@@ -92,6 +92,8 @@ class CaseMaker {
   std::string Codes(VarType::Type dtype, const Dims& dims, int low, int high);
   // Rows of `dims` are cut into sequences, some without rows.
   void CutIntoSequences(const std::string& input);
+  // Makes one sequence of the rows of an input.
+  void MakeOneSequence(const std::string& input);
 
   const Tensor& Input(const std::string& name) const;
   // Half of the inputs are persistable, what a program keeps is.

@@ -284,6 +284,44 @@ TEST(Comparison, TiesOfOneStepAreCounted) {
   }
 }
 
+TEST(Comparison, WhatIsWrittenInTrainingAloneIsLeftOut) {
+  const Program program = ParsedProgram(R"(var x f32[-1,2]
+var y f32[-1,2]
+var m u8[-1,2]
+dropout(X=x) -> (Mask=m, Out=y) {is_test=true}
+)");
+  for (const BackendKind kind : {BackendKind::kOneDnn, BackendKind::kReference}) {
+    Scope scope;
+    const auto backend = MakeBackend(kind, program, &scope);
+    ASSERT_TRUE(backend.ok()) << backend.status();
+    const RunnableProgram runnable = {&program, backend->get(), &scope, true};
+    auto comparison = Comparison::Create(runnable, runnable);
+    ASSERT_TRUE(comparison.ok()) << comparison.status();
+    const Tensor x = Tensor::FromValues<float>({1, 2}, {1, 2});
+    const Feed feeds[] = {{"x", &x}};
+    ASSERT_EQ(comparison->Run(feeds), absl::OkStatus());
+    EXPECT_EQ(comparison->elements(), 2);
+    EXPECT_EQ(comparison->different(), 0);
+    ASSERT_EQ(comparison->left_out().size(), 1);
+    EXPECT_EQ(comparison->left_out()[0].name, "m");
+    EXPECT_EQ(comparison->left_out()[0].why, WhyLeftOut::kNotWritten);
+  }
+}
+
+TEST(Comparison, WhatTheOtherProgramAloneWritesIsLeftOutOnce) {
+  const std::string declared =
+      "var x f32[-1,2]\nvar y f32[-1,2]\nvar m u8[-1,2]\n"
+      "dropout(X=x) -> (Mask=m, Out=y) {dropout_prob=0.0, is_test=";
+  const Program tests = ParsedProgram(absl::StrCat(declared, "true}\n"));
+  const Program trains = ParsedProgram(absl::StrCat(declared, "false}\n"));
+  const auto comparison =
+      Comparison::Create({&tests, nullptr, nullptr}, {&trains, nullptr, nullptr});
+  ASSERT_TRUE(comparison.ok()) << comparison.status();
+  ASSERT_EQ(comparison->left_out().size(), 1);
+  EXPECT_EQ(comparison->left_out()[0].name, "m");
+  EXPECT_EQ(comparison->left_out()[0].why, WhyLeftOut::kOnlyInOther);
+}
+
 TEST(Comparison, ProgramsWithNothingInCommonAreRefused) {
   const Program program = ParsedProgram(kTwice);
   const Program other = ParsedProgram("var x f32[2]\nvar r f32[2]\nrelu(X=x) -> (Out=r)\n");

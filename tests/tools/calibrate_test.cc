@@ -9,6 +9,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "runtime/npy.h"
+#include "runtime/tensor.h"
 #include "tests/testing/run_binary.h"
 #include "tests/testing/temporary_folder.h"
 
@@ -170,6 +172,23 @@ TEST_F(Calibrate, SaysWhatIsWrongAndWritesNothing) {
     EXPECT_EQ(run.out, "");
     EXPECT_EQ(folder_.Files(), before) << c.message;
   }
+}
+
+// Images and labels are not all that a program may be fed.
+TEST_F(Calibrate, TakesScoresWhereSeveralInputsAreFed) {
+  folder_.Write("net.txt", R"(var a f32[-1,2]
+var b f32[-1,2]
+var scores f32[-1,2]
+elementwise_add(X=a, Y=b) -> (Out=scores)
+)");
+  for (const char* input : {"a", "b"}) {
+    const auto array = NpyBytes(Tensor::FromValues<float>({2, 2}, {1, 2, 3, 4}));
+    ASSERT_TRUE(array.ok()) << array.status();
+    folder_.Write(absl::StrCat(input, ".npy"), *array);
+  }
+  const BinaryRun run = Run({"--data=npy:a=a.npy,b=b.npy", "--outputs", "--output=p"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(folder_.Read("p"), HasSubstr("\"scores\""));
 }
 
 TEST_F(Calibrate, AFullDiskLeavesNothingHalfWritten) {

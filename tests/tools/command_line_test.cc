@@ -20,6 +20,7 @@
 DEFINE_bool(json, false, "as JSON");
 DEFINE_bool(backward, true, "without backward ops");
 DEFINE_int32(bits, 8, "bits of a quantized value");
+DEFINE_double(share, 0.6, "a share of the values");
 DEFINE_string(output, "", "where the result goes");
 DEFINE_bool(not_of_this_tool, false, "of another tool");
 
@@ -33,7 +34,7 @@ ToolHelp TestHelp() {
   return {"quant",
           "quantizes a program.",
           {"quant PROGRAM    does it"},
-          {{"Flags:", {"json", "backward", "bits", "output"}}},
+          {{"Flags:", {"json", "backward", "bits", "share", "output"}}},
           {"quant program.pb", "quant - < program.pb"}};
 }
 
@@ -110,6 +111,7 @@ Flags:
   --json                   as JSON
   --nobackward             without backward ops
   --bits=int32             bits of a quantized value [8]
+  --share=double           a share of the values [0.6]
   --output=string          where the result goes
 Examples:
   quant program.pb

@@ -141,6 +141,21 @@ scale(X=c) -> (Out=y) {scale=2.0}
 )"));
 }
 
+TEST_F(Infer, WhatOpsWriteInTrainingAloneIsNotCompared) {
+  folder_.Write("dropout.txt", R"(var x f32[-1,2]
+var m u8[-1,2]
+var y f32[-1,2]
+dropout(X=x) -> (Mask=m, Out=y) {is_test=true}
+)");
+  for (const char* backend : {"onednn", "reference"}) {
+    const BinaryRun run = Run({"dropout.txt", "--compare=dropout.txt", "--feeds=x=x.npy",
+                               std::string("--compare_backend=") + backend});
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    EXPECT_THAT(run.out, EndsWith("left out, because ops write them in training alone: m\n"
+                                  "0 elements differ, of 4 in 1 variables\n"));
+  }
+}
+
 TEST_F(Infer, ImagesThatTheOtherProgramLacksAreToldAsAFlag) {
   folder_.Write("zero.txt", kAlwaysZero);
   folder_.Write("other.txt", absl::StrReplaceAll(kAlwaysZero, {{"image", "input"}}));

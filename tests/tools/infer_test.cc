@@ -85,6 +85,26 @@ TEST_F(Infer, AnArrayMayHaveOtherExtentsThanDeclared) {
   }
 }
 
+TEST_F(Infer, WhatAnOpOverwritesIsFed) {
+  folder_.Write("over.txt", R"(var x f32[-1,2]
+var y f32[-1,2]
+scale(X=x) -> (Out=x) {scale=3.0}
+scale(X=x) -> (Out=y) {scale=2.0}
+)");
+  Save("labels.npy", Tensor::FromValues<int64_t>({2}, {1, 1}));
+  for (const std::string& backend : BackendNames()) {
+    const BinaryRun run = Run({"over.txt", "--feeds=x=x.npy", "--fetches=y=y.npy"}, backend);
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    Scope written;
+    written.Set("y", *LoadNpy(folder_.Path("y.npy")));
+    EXPECT_EQ(PrintParameters(written), "y f32[2,2] 6 12 18 24\n");
+    const BinaryRun measured =
+        Run({"over.txt", "--data=npy:x=x.npy,labels=labels.npy", "--scores=y"}, backend);
+    EXPECT_EQ(measured.exit_code, 0) << measured.err;
+    EXPECT_EQ(measured.out, "samples 2, accuracy 100.00 %\n");
+  }
+}
+
 TEST_F(Infer, AnArrayGoesToStandardOutput) {
   const BinaryRun run = Run({"net.txt", "--params=params", "--feeds=x=x.npy", "--fetches=y=-"});
   EXPECT_EQ(run.exit_code, 0) << run.err;
@@ -237,7 +257,7 @@ assign(X=labels) -> (Out=c)
   EXPECT_THAT(both.out, HasSubstr("bytes moved   1536 a run"));
 }
 
-TEST_F(Infer, AMachineWithoutVnniIsToldOfBeforehand) {
+TEST_F(Infer, AMachineWithoutAvx2IsToldOfBeforehand) {
   const auto squares = [](int bits) {
     return absl::StrCat(R"(program version=2006002
 block 0 {
@@ -251,7 +271,7 @@ fake_quantize_dequantize_abs_max(X=x) -> (Out=q, OutScale=s) {bit_length=)",
   folder_.Write("bytes.txt", squares(8));
   folder_.Write("wide.txt", squares(16));
   folder_.Write("no_product.txt", kCodes);
-  setenv("ONEDNN_MAX_CPU_ISA", "AVX2", /*overwrite=*/1);
+  setenv("ONEDNN_MAX_CPU_ISA", "SSE41", /*overwrite=*/1);
   const auto told = [&](const std::string& program) {
     const BinaryRun run = Run({program, "--feeds=x=x.npy", "--fetches=y=y.npy"}, "onednn");
     EXPECT_EQ(run.exit_code, 0) << run.err;
@@ -259,10 +279,12 @@ fake_quantize_dequantize_abs_max(X=x) -> (Out=q, OutScale=s) {bit_length=)",
   };
   EXPECT_EQ(
       told("bytes.txt"),
-      "note: bytes.txt: this machine has no VNNI, so that integers of 8 bits are multiplied "
+      "note: bytes.txt: this machine has no AVX2, so that integers of 8 bits are multiplied "
       "as floats: the results are the same, and take longer than those of the float program\n");
   EXPECT_EQ(told("wide.txt"), "");
   EXPECT_EQ(told("no_product.txt"), "");
+  setenv("ONEDNN_MAX_CPU_ISA", "AVX2", /*overwrite=*/1);
+  EXPECT_EQ(told("bytes.txt"), "");
   unsetenv("ONEDNN_MAX_CPU_ISA");
 }
 

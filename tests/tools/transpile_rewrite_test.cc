@@ -93,6 +93,25 @@ TEST_F(TranspileRewrite, WhatNoPatternMatchesIsWrittenOnlyWhereItIsNamed) {
   EXPECT_EQ(named.out, "no pattern matched\nwrote same.txt\n");
 }
 
+TEST_F(TranspileRewrite, WhatPassesReplaceIsCountedAsWhatPatternsReplace) {
+  const auto expand = [&](const std::string& program) {
+    const BinaryRun run = Run(
+        {"--mode=rewrite", "--pass_pipeline=expand_composites", "--output=expanded.txt", program});
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    return run.out;
+  };
+  EXPECT_EQ(expand("net.txt"), "no pass changed anything\nwrote expanded.txt\n");
+  folder_.Write("swish.txt", "var x f32[-1,4]\nvar y f32[-1,4]\nswish(X=x) -> (Out=y)\n");
+  EXPECT_EQ(expand("swish.txt"), "swish_components: 1 match; 1 op became 2\nwrote expanded.txt\n");
+}
+
+TEST_F(TranspileRewrite, NamesThatAreNearlyRightAreProposed) {
+  EXPECT_THAT(Run({"--mode=rewrite", "--patterns=swsh", "net.txt"}).err,
+              HasSubstr("there are no built-in patterns \"swsh\"; did you mean swish?; there are"));
+  EXPECT_THAT(Run({"--mode=frez", "net.txt"}).err,
+              HasSubstr("--mode=frez; did you mean freeze?; there are train, "));
+}
+
 // Passes before the plan change what it decides about.
 TEST_F(TranspileRewrite, TheReportIsAboutTheProgramThatIsPlanned) {
   folder_.Write("relu.txt", "var x f32[-1,4]\nvar y f32[-1,4]\nrelu(X=x) -> (Out=y)\n");

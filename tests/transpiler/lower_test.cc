@@ -106,6 +106,44 @@ TEST(Lower, PassesCodesThroughNoOpWithAnOutputThatItsTypeHasNot) {
             VarType::FP32);
 }
 
+// What becomes of an op that moves the codes of x to m, from where they become codes again.
+IntegerReason ReasonOfMove(const std::string& type, const std::string& op,
+                           const std::string& dims) {
+  const absl::StatusOr<Scope> parameters =
+      ParseParameters(absl::StrCat(kParameters, "index i64[1,1] 0\n"), "parameters");
+  EXPECT_TRUE(parameters.ok()) << parameters.status();
+  const std::string variables = absl::StrCat("  var index i64[1,1] persistable\n  var m f32", dims,
+                                             "\n  var m.q f32", dims, "\n  var n f32", dims, "\n");
+  const absl::StatusOr<LoweredModel> model =
+      Lower(ParsedProgram(absl::StrCat(kVariables, variables, R"(
+  feed(X=feed) -> (Out=q) {col=0}
+  dequantize_linear(Scale=s, X=q, ZeroPoint=zero) -> (Y=x) {bit_length=8, quant_axis=-1, round_type=0}
+  )",
+                                       op, R"(
+  quantize_linear(Scale=s, X=m, ZeroPoint=zero) -> (Y=m.q) {bit_length=8, quant_axis=-1, round_type=0}
+  dequantize_linear(Scale=s, X=m.q, ZeroPoint=zero) -> (Y=n) {bit_length=8, quant_axis=-1, round_type=0}
+  fetch(X=n) -> (Out=fetch) {col=0}
+)")),
+            *parameters);
+  EXPECT_TRUE(model.ok()) << model.status();
+  if (!model.ok()) return IntegerReason::kNotQuantized;
+  const auto moved = std::find_if(model->ops.begin(), model->ops.end(),
+                                  [&](const LoweredOp& lowered) { return lowered.type == type; });
+  return moved != model->ops.end() ? moved->reason : IntegerReason::kNotQuantized;
+}
+
+TEST(Lower, MovesCodesToOutputsOfAnyName) {
+  EXPECT_EQ(ReasonOfMove("flip", "flip(X=x) -> (Out=m) {axis=[1], dims=[1]}", "[-1,2]"),
+            IntegerReason::kOnIntegers);
+  EXPECT_EQ(ReasonOfMove("stack", "stack(X=[x, x]) -> (Y=m) {axis=0}", "[2,-1,2]"),
+            IntegerReason::kOnIntegers);
+  EXPECT_EQ(ReasonOfMove("take_along_axis",
+                         "take_along_axis(Input=x, Index=index) -> (Result=m) {Axis=1}", "[1,1]"),
+            IntegerReason::kOnIntegers);
+  EXPECT_EQ(ReasonOfMove("sequence_reverse", "sequence_reverse(X=x) -> (Y=m)", "[-1,2]"),
+            IntegerReason::kOnIntegers);
+}
+
 // What becomes of an average pooling of images of 5000 x 5000 beside the other ops.
 IntegerReason ReasonOfPooling(const std::string& attributes) {
   const absl::StatusOr<Scope> parameters = ParseParameters(kParameters, "parameters");

@@ -378,7 +378,7 @@ TEST(Planner, RefusesARuleAboutWhatIsNeverQuantized) {
     EXPECT_EQ(
         std::string(Transpile(&program, options).status().message()),
         absl::StrCat("configuration: no quantizable op matches rule 1 { op_type: \"relu\" ", slot,
-                     "skip: true }; correct it, or set `optional: true` where that is meant "
+                     "}; correct it, or set `optional: true` (in a textproto) where that is meant "
                      "[in plan_quantizers]"));
     options.config.set_observe_outputs(true);
     EXPECT_TRUE(Transpile(&program, options).ok());

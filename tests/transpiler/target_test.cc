@@ -95,17 +95,29 @@ constexpr BadTarget kBadTargets[] = {
      "without shared_scale"},
     {"ConditionOfNothing", "types: \"mul\"", "types: \"mul\" when { attr: \"a\" }",
      "t.textproto: ops[0].when: a condition has an attr and one of equals and is"},
+    {"ConditionOnAnUnknownAttribute", "types: \"mul\" inputs { name: \"X\" role: ACTIVATION }",
+     "types: \"pool2d\" when { attr: \"pool_type\" equals: \"avg\" } "
+     "inputs { name: \"X\" role: ACTIVATION }",
+     "t.textproto: ops[0].when: pool2d has no attribute pool_type; did you mean pooling_type?"},
+    {"ConditionOnNoAttributeOfTheOp", "types: \"mul\"",
+     "types: \"mul\" when { attr: \"groups\" is: true }",
+     "t.textproto: ops[0].when: mul has no attribute groups; there are force_fp32_output, "
+     "scale_out, scale_x, scale_y, use_mkldnn, x_num_col_dims, y_num_col_dims"},
+    {"ConditionOfAnotherType", "types: \"mul\"",
+     "types: \"mul\" when { attr: \"x_num_col_dims\" equals: \"1\" }",
+     "t.textproto: ops[0].when: attribute x_num_col_dims of mul is of type int; want string for "
+     "equals"},
     {"OutputsThatAreOnlyObserved", "name: \"t\"",
      "name: \"t\" outputs { types: \"mul\" always: true }",
      "t.textproto: outputs[0]: always is true, and quantize is not; want both, or neither"},
     {"UnknownComposite", "name: \"t\"", "name: \"t\" composites: \"layer_nrm\"",
      "t.textproto: composites: \"layer_nrm\" has no components; want some of fc, gelu, group_norm, "
-     "gru_unit, "
-     "layer_norm, lstm_unit, rnn, scaled_dot_product_attention, silu, softmax, swish"},
-    {"CompositeThatIsNotExpanded", "name: \"t\"", "name: \"t\" composites: \"lstm\"",
-     "t.textproto: composites: \"lstm\" has no components; want some of fc, gelu, group_norm, "
-     "gru_unit, "
-     "layer_norm, lstm_unit, rnn, scaled_dot_product_attention, silu, softmax, swish"},
+     "gru, gru_unit, layer_norm, lstm, lstm_unit, rnn, scaled_dot_product_attention, silu, "
+     "softmax, swish"},
+    {"CompositeThatIsNotExpanded", "name: \"t\"", "name: \"t\" composites: \"lstmp\"",
+     "t.textproto: composites: \"lstmp\" has no components; want some of fc, gelu, group_norm, "
+     "gru, gru_unit, layer_norm, lstm, lstm_unit, rnn, scaled_dot_product_attention, silu, "
+     "softmax, swish"},
     {"CompositeTwice", "name: \"t\"", "name: \"t\" composites: \"rnn\" composites: \"rnn\"",
      "t.textproto: composites: rnn is there twice"},
     {"AccumulatorTooNarrowForAnything", "name: \"t\"", "name: \"t\" accumulator_bits: 8",

@@ -20,7 +20,10 @@
 namespace fixpoint {
 namespace {
 
+using ::testing::Contains;
+using ::testing::Each;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // y = relu(x) w, and a step of gradient descent.
 constexpr char kAfterRelu[] = R"(
@@ -85,6 +88,34 @@ constexpr char kShifted[] = "  elementwise_sub(X=x, Y=offset) -> (Out=value)\n";
 TEST_F(TextQuantizers, WhatIsComputedFromAValueMayBeNegative) {
   Define(kShifted);
   EXPECT_EQ(Signedness(), QuantSpec::SIGNED);
+}
+
+// As levels are multiplied by a trained step.
+TEST_F(TextQuantizers, AFormulaThatHidesThatAValueIsNeverNegativeIsNoted) {
+  constexpr char kNote[] =
+      "activations that are never negative, and that get codes with a sign because what their "
+      "quantizer computes from them may be negative, as far as its ops tell: 1, the first is r, of "
+      "q; a relu, an abs or a clip above 0 tells";
+  Define("  elementwise_mul(X=x, Y=offset) -> (Out=value)\n");
+  EXPECT_EQ(Signedness(), QuantSpec::SIGNED);
+  const auto result = Transpiled();
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_THAT(result->notes, Contains(kNote));
+
+  options_.config.mutable_activations()->set_signedness(QuantSpec::SIGNED);
+  const auto asked = Transpiled();
+  ASSERT_TRUE(asked.ok()) << asked.status();
+  EXPECT_THAT(asked->notes, Not(Contains(kNote)));
+}
+
+TEST_F(TextQuantizers, CodesWithoutASignAreNotNoted) {
+  Define(
+      "  elementwise_mul(X=x, Y=offset) -> (Out=product)\n"
+      "  relu(X=product) -> (Out=value)\n");
+  EXPECT_EQ(Signedness(), QuantSpec::UNSIGNED);
+  const auto result = Transpiled();
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_THAT(result->notes, Each(Not(HasSubstr("never negative"))));
 }
 
 TEST_F(TextQuantizers, WhatIsComputedFromAValueIsRefusedUnsignedCodes) {

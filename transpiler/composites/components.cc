@@ -19,10 +19,10 @@ constexpr Composite kComposites[] = {
     {"fc", "fc_components", nullptr},
     {"gelu", "gelu_components", nullptr},
     {"group_norm", nullptr, GroupNormComponents},
-    {"gru", nullptr, OverOffsetsComponents},
+    {"gru", nullptr, GruComponents},
     {"gru_unit", nullptr, GruUnitComponents},
     {"layer_norm", "layer_norm_components", LayerNormComponents},
-    {"lstm", nullptr, OverOffsetsComponents},
+    {"lstm", nullptr, LstmComponents},
     {"lstm_unit", nullptr, LstmUnitComponents},
     {"rnn", nullptr, RnnComponents},
     {"scaled_dot_product_attention", "attention_components", nullptr},
@@ -44,9 +44,7 @@ bool IsComposite(absl::string_view op_type) { return Find(op_type) != nullptr; }
 
 std::vector<std::string> ExpandableTypes() {
   std::vector<std::string> types;
-  for (const Composite& composite : kComposites) {
-    if (composite.components != OverOffsetsComponents) types.emplace_back(composite.op_type);
-  }
+  for (const Composite& composite : kComposites) types.emplace_back(composite.op_type);
   return types;
 }
 
@@ -61,6 +59,8 @@ std::vector<std::string> ComponentPatterns() {
   }
   return files;
 }
+
+std::string ComponentPatternName(const Op& op) { return absl::StrCat(op.type(), "_components"); }
 
 ComponentsOrReason ComponentsOf(const Op& op, const OpAttributes& attributes) {
   const Composite& composite = *Find(op.type());

@@ -1,6 +1,6 @@
-// What a composite op consists of: a pattern (docs/patterns.md) from the op to its components,
-// written for the op's own shapes and attributes. Ops whose components depend on neither have
-// built-in patterns instead (transpiler/patterns/shipped).
+// What a composite op consists of: a pattern (docs/patterns.md) from the op to its components, or
+// the program of a loop, written for the op's own shapes and attributes. Ops whose components
+// depend on neither have built-in patterns instead (transpiler/patterns/shipped).
 
 #ifndef FIXPOINT_TRANSPILER_COMPOSITES_COMPONENTS_H_
 #define FIXPOINT_TRANSPILER_COMPOSITES_COMPONENTS_H_
@@ -15,8 +15,6 @@
 
 namespace fixpoint {
 
-// Op types that can have components, and layers over sequences with offsets, of which it is known
-// why they have none.
 bool IsComposite(absl::string_view op_type);
 
 // The op types that can have components, in alphabetical order.
@@ -30,12 +28,23 @@ struct Components {
   std::string after;
 };
 
+// Components in a loop, as a program (docs/program_text.md) of which block 1 is the loop's. The
+// name of a slot stands for the op's argument there, and other names are those of components; the
+// while lists nothing in X and Out, which follows from the block.
+struct LoopComponents {
+  std::string text;
+  std::vector<std::string> results;  // the slots of the op that its components write
+};
+
 // Why an op has no components: "X [-1,-1] has no known extent on axis 1".
 struct NoComponents {
   std::string reason;
 };
 
-using ComponentsOrReason = std::variant<Components, NoComponents>;
+using ComponentsOrReason = std::variant<Components, LoopComponents, NoComponents>;
+
+// How the pattern is called that is written for an op: "lstm_components".
+std::string ComponentPatternName(const Op& op);
 
 // The components of an op of a composite type, each named after what it is: "mean", "squared".
 // REQUIRES: IsComposite(op.type()).
@@ -48,8 +57,8 @@ ComponentsOrReason GroupNormComponents(const Op& op, const OpAttributes& attribu
 ComponentsOrReason RnnComponents(const Op& op, const OpAttributes& attributes);
 ComponentsOrReason LstmUnitComponents(const Op& op, const OpAttributes& attributes);
 ComponentsOrReason GruUnitComponents(const Op& op, const OpAttributes& attributes);
-// Of layers over sequences with offsets: why they have none.
-ComponentsOrReason OverOffsetsComponents(const Op& op, const OpAttributes& attributes);
+ComponentsOrReason LstmComponents(const Op& op, const OpAttributes& attributes);
+ComponentsOrReason GruComponents(const Op& op, const OpAttributes& attributes);
 
 }  // namespace fixpoint
 

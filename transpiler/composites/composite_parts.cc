@@ -91,6 +91,10 @@ class PartFinder {
     if (entry_.components().empty() || !entry_.components(0).has_op()) {
       return Malformed(parts_.composite.type(), " has no components");
     }
+    for (const CompositeMap::Component& component : entry_.components()) {
+      if (BlockOf(component) >= 0 && BlockOf(component) < program_.block_count()) continue;
+      return Malformed("there is no block ", BlockOf(component));
+    }
     if (RunsBlocks(parts_.composite)) {
       return Malformed(parts_.composite.type(), " runs a block, which no composite does");
     }
@@ -109,6 +113,10 @@ class PartFinder {
     return absl::OkStatus();
   }
 
+  int BlockOf(const CompositeMap::Component& component) const {
+    return component.has_block() ? component.block() : entry_.block();
+  }
+
   std::vector<const Op*> WritersOf(const std::string& name) const {
     const Variable* const variable = program_.Find(program_.block(entry_.block()), name);
     std::vector<const Op*> writers;
@@ -122,13 +130,16 @@ class PartFinder {
   // The op that writes a component; where others of the block write its variable too, as they may
   // a result, the one that is as it was written, or the only one of its type. Null if there is
   // none.
-  const Op* FindPart(const std::string& variable, const OpDesc& written) const {
-    std::vector<const Op*> writers = WritersOf(variable);
-    writers.erase(std::remove_if(writers.begin(), writers.end(),
-                                 [this](const Op* writer) {
-                                   return writer->block().index() != entry_.block();
-                                 }),
-                  writers.end());
+  const Op* FindPart(const CompositeMap::Component& component, const OpDesc& written) const {
+    const Block& block = program_.block(BlockOf(component));
+    const Variable* const variable = program_.Find(block, component.variable());
+    if (variable == nullptr) return nullptr;
+    std::vector<const Op*> writers;
+    for (const Argument* argument : variable->arguments()) {
+      const Op& op = argument->op();
+      if (!argument->is_output() || &op.block() != &block) continue;
+      if (writers.empty() || writers.back() != &op) writers.push_back(&op);
+    }
     if (writers.size() == 1) return writers[0];
     writers.erase(std::remove_if(writers.begin(), writers.end(),
                                  [&](const Op* writer) {
@@ -136,7 +147,7 @@ class PartFinder {
                                  }),
                   writers.end());
     const auto found = std::find_if(writers.begin(), writers.end(), [&](const Op* writer) {
-      return ChangeOf(written, *writer, era_).empty();
+      return ChangeOf(written, *writer, program_).empty();
     });
     if (found != writers.end()) return *found;
     return writers.size() == 1 ? writers[0] : nullptr;
@@ -151,7 +162,7 @@ class PartFinder {
         return Malformed("the op of component ", component.kind(), " of ", parts_.composite.type(),
                          " cannot be read");
       }
-      const Op* const op = FindPart(component.variable(), written);
+      const Op* const op = FindPart(component, written);
       if (op == nullptr) {
         if (missing == nullptr) missing = &component;
         continue;
@@ -160,19 +171,21 @@ class PartFinder {
         return Malformed("one op writes two components of ", parts_.composite.type(), ", \"",
                          component.variable(), "\" is the second");
       }
-      if (const std::string change = ChangeOf(written, *op, era_); !change.empty()) {
+      if (const std::string change = ChangeOf(written, *op, program_); !change.empty()) {
         return CannotRaise(DescribeInFile(*op), ", which writes its component ", component.kind(),
                            ", was changed: ", change);
       }
       parts_.ops.push_back(op);
-      const std::vector<std::string> before = InputsOf(written);
+      const std::vector<std::string> before = ReadsOf(written);
+      const std::vector<const Argument*> now = ReadsOf(*op);
       for (size_t i = 0; i < before.size(); ++i) {
-        reads_[before[i]].push_back({op->inputs()[i], component.kind()});
+        reads_[before[i]].push_back({now[i], component.kind()});
       }
     }
     if (missing == nullptr || parts_.ops.empty()) return absl::OkStatus();
-    return CannotRaise("no op writes its component ", missing->kind(), ", \"", missing->variable(),
-                       "\", any more; raise composites before they are pruned or lowered");
+    return CannotRaise(
+        "no op writes its component ", missing->kind(), ", \"", missing->variable(),
+        "\", any more; raise composites before they are prepared, pruned or lowered");
   }
 
   bool IsPart(const Op& op) const { return Contains(parts_.ops, op); }
@@ -186,6 +199,30 @@ class PartFinder {
         for (const Argument* output : part->outputs()) {
           if (output->name() != component.variable() || output->value() == nullptr) continue;
           RETURN_IF_ERROR(CheckReadersOf(*output->value(), component, /*depth=*/0));
+          for (const Value* value : output->variable()->values()) {
+            if (value->merged().empty() || !RunsLoop(*value->op())) continue;
+            RETURN_IF_ERROR(CheckReadersOf(*value, component, /*depth=*/0));
+          }
+        }
+      }
+    }
+    return CheckLoops();
+  }
+
+  // Whether the components stand in the loop that an op runs.
+  bool RunsLoop(const Op& op) const { return !op.sub_blocks().empty() && IsPart(op); }
+
+  // The composite takes the place of all that its loop does.
+  absl::Status CheckLoops() const {
+    for (const Op* part : parts_.ops) {
+      const Op* const owner = part->block().owner();
+      if (part->block().index() != entry_.block() && (owner == nullptr || !IsPart(*owner))) {
+        return CannotRaise(DescribeInFile(*part), " stands in a block that none of its ops runs");
+      }
+      for (const Block* run : part->sub_blocks()) {
+        for (const Op& op : run->ops()) {
+          if (IsPart(op) || IsQuantizing(op)) continue;
+          return CannotRaise(DescribeInFile(op), " stands in its loop, and is none of its ops");
         }
       }
     }
@@ -231,7 +268,12 @@ class PartFinder {
         const auto found = reads_.find(name);
         if (found == reads_.end()) continue;
         if (AreAlike(found->second)) {
-          name = std::string(found->second[0].now->name());
+          const Argument& now = *found->second[0].now;
+          if (program_.Find(program_.block(entry_.block()), now.name()) != now.variable()) {
+            return CannotRaise("its input \"", name,
+                               "\" is quantized in its loop; want it quantized ", "before");
+          }
+          name = std::string(now.name());
         } else {
           RETURN_IF_ERROR(AddReads(found->second, name, arguments[name]));
         }
@@ -266,7 +308,8 @@ class PartFinder {
   // Takes in the ops that quantize an input for one component.
   absl::Status AddInput(const Read& read, const std::string& argument, const std::string& name) {
     std::vector<const Op*> ops;  // readers before writers
-    for (const Argument* at = read.now; at->name() != name; at = QuantizedInput(*ops.back())) {
+    for (const Argument* at = read.now; at->name() != name && at->value()->op() != nullptr;
+         at = QuantizedInput(*ops.back())) {
       ops.push_back(at->value()->op());
     }
     const std::optional<CodeOp> code = ReadCodeOp(*ops.back(), era_);
@@ -306,7 +349,12 @@ class PartFinder {
   // The composite writes all results at once: it stands where the last of the ops does, or before
   // what reads a result earlier, as a quantizer of it does.
   absl::Status FindPlace() {
-    parts_.place = parts_.ops.back();
+    for (const Op* part : parts_.ops) {
+      if (part->block().index() == entry_.block()) parts_.place = part;
+    }
+    if (parts_.place == nullptr) {
+      return Malformed("no op of ", parts_.composite.type(), " stands in block ", entry_.block());
+    }
     for (const Op* part : parts_.ops) {
       for (const Argument* output : part->outputs()) {
         if (output->value() == nullptr || !results_.contains(output->name())) continue;

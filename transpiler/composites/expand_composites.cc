@@ -28,13 +28,16 @@
 #include "ops/era.h"
 #include "ops/op_form.h"
 #include "ops/op_schema.h"
+#include "ops/state_codes.h"
 #include "ops/verifier.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/attributes.h"
 #include "proto/program/program.h"
 #include "proto/program/rewriter.h"
 #include "transpiler/composites/components.h"
+#include "transpiler/composites/composite_entry.h"
 #include "transpiler/composites/composite_map.h"
+#include "transpiler/composites/loop_expansion.h"
 #include "transpiler/patterns/pattern_file.h"
 #include "transpiler/patterns/pattern_matcher.h"
 #include "transpiler/patterns/pattern_pass.h"
@@ -44,6 +47,10 @@
 
 namespace fixpoint {
 namespace {
+
+constexpr char kRoundsState[] = "it rounds its state to codes, which its components do not";
+
+bool RoundsState(const Op& op) { return IntAttr(op.desc(), kStateBitsAttr).value_or(0) != 0; }
 
 constexpr char kName[] = "expand_composites";
 
@@ -69,10 +76,15 @@ class PatternList {
       const std::optional<double> number = FloatValue(attr);
       if (number && std::isnan(*number)) return absl::StrCat("its ", attr.name(), " is NaN");
     }
-    const ComponentsOrReason outcome = ComponentsOf(op, *attributes);
-    if (const auto* const none = std::get_if<NoComponents>(&outcome)) return none->reason;
+    if (RoundsState(op)) return kRoundsState;
+    ComponentsOrReason outcome = ComponentsOf(op, *attributes);
+    if (auto* const none = std::get_if<NoComponents>(&outcome)) return std::move(none->reason);
+    if (auto* const loop = std::get_if<LoopComponents>(&outcome)) {
+      loops_.emplace_back(&op, std::move(*loop));
+      return "";
+    }
     const auto& components = std::get<Components>(outcome);
-    const std::string text = absl::StrCat("pattern ", op.type(), "_components \"A ", op.type(),
+    const std::string text = absl::StrCat("pattern ", ComponentPatternName(op), " \"A ", op.type(),
                                           " is its components.\"\nbefore:\n", components.before,
                                           "after:\n", components.after);
     if (!texts_.insert(text).second) return "";
@@ -81,6 +93,9 @@ class PatternList {
     for (Pattern& pattern : *parsed) patterns_.push_back(std::move(pattern));
     return "";
   }
+
+  // The ops whose components stand in a loop.
+  const std::vector<std::pair<const Op*, LoopComponents>>& loops() const { return loops_; }
 
   std::vector<const Pattern*> all() const {
     std::vector<const Pattern*> all;
@@ -91,18 +106,9 @@ class PatternList {
  private:
   const Era era_;
   std::deque<Pattern> patterns_;
+  std::vector<std::pair<const Op*, LoopComponents>> loops_;
   absl::flat_hash_set<std::string> texts_;
 };
-
-// The slot of an op that writes the variable.
-std::string SlotThatWrites(const OpDesc& op, const std::string& variable) {
-  for (const OpDesc::Var& slot : op.outputs()) {
-    for (const std::string& name : slot.arguments()) {
-      if (name == variable) return slot.parameter();
-    }
-  }
-  return "";
-}
 
 // What a name of the replacement is in the composite: a result is called as its slot is.
 std::string KindOf(const WrittenMatch& written, const std::string& variable) {
@@ -119,20 +125,12 @@ std::string KindOf(const WrittenMatch& written, const std::string& variable) {
 void AddEntry(const WrittenMatch& written, CompositeMap* map) {
   const Op& op = *written.match.ops[0];
   CompositeMap::Composite& entry = *map->add_composites();
-  entry.set_block(op.block().index());
-  entry.set_op(op.desc().SerializeAsString());
-  absl::flat_hash_set<std::string> results;
+  BeginEntry(op, &entry);
+  const auto kind_of = [&written](const std::string& variable) {
+    return KindOf(written, variable);
+  };
   for (const OpDesc& component : written.replacement.ops) {
-    bool is_first = true;
-    for (const OpDesc::Var& slot : component.outputs()) {
-      for (const std::string& variable : slot.arguments()) {
-        CompositeMap::Component& one = *entry.add_components();
-        one.set_kind(KindOf(written, variable));
-        one.set_variable(variable);
-        if (std::exchange(is_first, false)) one.set_op(component.SerializeAsString());
-        results.insert(variable);
-      }
-    }
+    AddComponents(component, op.block().index(), kind_of, &entry);
   }
   for (const Op* gradient : written.gradients.ops) {
     entry.set_gradient_op(gradient->desc().SerializeAsString());
@@ -140,13 +138,7 @@ void AddEntry(const WrittenMatch& written, CompositeMap* map) {
   for (const OpDesc& gradient : written.derived.ops) {
     entry.add_gradient_ops(gradient.SerializeAsString());
   }
-  for (const Argument* output : op.outputs()) {
-    if (output->variable() == nullptr || output->variable()->desc() == nullptr ||
-        results.contains(output->variable()->name())) {
-      continue;
-    }
-    entry.add_declarations(output->variable()->desc()->SerializeAsString());
-  }
+  AddDeclarations(op, &entry);
 }
 
 // The gradient op is not given back to the byte where other ops changed with it.
@@ -203,10 +195,15 @@ class Errors {
     std::vector<const Op*> ops = written.match.ops;
     ops.insert(ops.end(), written.gradients.ops.begin(), written.gradients.ops.end());
     for (const Op* op : ops) {
-      const auto found = errors_.find(op);
-      if (found != errors_.end()) return Obstacle{op, found->second};
+      if (std::string error = WhyKept(*op); !error.empty()) return Obstacle{op, std::move(error)};
     }
     return std::nullopt;
+  }
+
+  // "" if there is none.
+  std::string WhyKept(const Op& op) const {
+    const auto found = errors_.find(&op);
+    return found == errors_.end() ? "" : found->second;
   }
 
  private:
@@ -241,6 +238,9 @@ class ExpandComposites final : public Pass {
     const Errors errors(program);
     options.before_writing = [&map, &kinds, &errors](const WrittenMatch& written) {
       std::optional<Obstacle> obstacle = kinds.WhyKept(*written.match.ops[0]);
+      if (!obstacle && RoundsState(*written.match.ops[0])) {
+        obstacle = Obstacle{written.match.ops[0], kRoundsState};
+      }
       if (!obstacle) obstacle = WhyNotRaised(written);
       if (!obstacle) obstacle = errors.WhyKept(written);
       if (obstacle) return obstacle;
@@ -249,6 +249,7 @@ class ExpandComposites final : public Pass {
       return obstacle;
     };
     ASSIGN_OR_RETURN(RewriteReport report, ApplyPatterns(patterns.all(), options, &program));
+    ExpandLoops(patterns, errors, &program, &map, &report);
     if (map.composites_size() > known) {
       Rewriter(&program, kName).SetComposites(map.SerializeAsString());
     }
@@ -278,6 +279,31 @@ class ExpandComposites final : public Pass {
       rewrite->report.near_matches.push_back({kName, std::move(place), std::move(reason), 1, 1});
     }
     return absl::OkStatus();
+  }
+
+ private:
+  // Expands ops whose components stand in a loop.
+  static void ExpandLoops(const PatternList& patterns, const Errors& errors, Program* program,
+                          CompositeMap* map, RewriteReport* report) {
+    absl::flat_hash_set<std::string> types;
+    for (const auto& [op, components] : patterns.loops()) types.insert(op->type());
+    if (types.empty()) return;
+    LoopExpansion expansion(program, kName, types);
+    for (const auto& [op, components] : patterns.loops()) {
+      std::string reason = errors.WhyKept(*op);
+      if (reason.empty()) reason = expansion.WhyKept(*op, components);
+      if (reason.empty()) {
+        CompositeMap::Composite entry;
+        absl::StatusOr<ReplacedMatch> replaced = expansion.Replace(*op, components, &entry);
+        if (replaced.ok()) {
+          report->replaced.push_back(*std::move(replaced));
+          *map->add_composites() = std::move(entry);
+          continue;
+        }
+        reason = std::string(replaced.status().message());
+      }
+      report->near_matches.push_back({kName, DescribeGiven(*op), std::move(reason), 1, 1});
+    }
   }
 };
 

@@ -17,6 +17,7 @@
 // before it was expanded.
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -81,9 +82,28 @@ class Raiser {
       }
       inserted_.insert(&rewriter_.InsertBefore(*parts.gradients.front(), gradient));
     }
+    for (const Op* op : parts.ops) {
+      for (const Block* run : op->sub_blocks()) loops_.insert(run->index());
+    }
     Remove(parts);
     RemoveUnread(parts.quantizing_inputs);
     return replaced;
+  }
+
+  // Removes the blocks of loops that were given back, and those of earlier ones. Returns those that
+  // are still there, because others come after them.
+  std::vector<int> RemoveLoops(const google::protobuf::RepeatedField<int>& earlier) {
+    loops_.insert(earlier.begin(), earlier.end());
+    int last = program_.block_count() - 1;
+    while (last > 0 && loops_.contains(last) && IsUnused(program_.block(last))) {
+      rewriter_.RemoveLastBlock();
+      loops_.erase(last--);
+    }
+    std::vector<int> left;
+    std::copy_if(loops_.begin(), loops_.end(), std::back_inserter(left),
+                 [last](int block) { return block > 0 && block < last; });
+    std::sort(left.begin(), left.end());
+    return left;
   }
 
   // What is expanded verifies, so that what does not is no composite of this program. Error
@@ -137,6 +157,10 @@ class Raiser {
                 attrs.end());
   }
 
+  static bool IsUnused(const Block& block) {
+    return block.op_count() == 0 && block.owner() == nullptr && block.variables().empty();
+  }
+
   void Remove(const CompositeParts& parts) {
     std::vector<const Variable*> written;
     for (const auto* ops : {&parts.ops, &parts.quantizing, &parts.gradients}) {
@@ -180,6 +204,7 @@ class Raiser {
   Rewriter rewriter_;
   const absl::flat_hash_set<std::string> named_;
   absl::flat_hash_set<const Op*> inserted_;
+  absl::flat_hash_set<int> loops_;  // the blocks of those that were given back
 };
 
 class RaiseComposites final : public Pass {
@@ -194,7 +219,7 @@ class RaiseComposites final : public Pass {
   absl::Status Run(Program& program, PassContext& context) const override {
     auto* const rewrite = dynamic_cast<RewriteContext*>(&context);
     ASSIGN_OR_RETURN(const CompositeMap map, ReadCompositeMap(program));
-    if (map.composites().empty()) return absl::OkStatus();
+    if (map.composites().empty() && map.empty_blocks().empty()) return absl::OkStatus();
     CompositeMap rest;
     Raiser raiser(&program);
     int raised = 0;
@@ -209,7 +234,8 @@ class RaiseComposites final : public Pass {
       for (ReplacedMatch& one : replaced) rewrite->report.replaced.push_back(std::move(one));
     }
     RETURN_IF_ERROR(raiser.CheckRaised());
-    if (rest.composites_size() < map.composites_size()) {
+    for (const int block : raiser.RemoveLoops(map.empty_blocks())) rest.add_empty_blocks(block);
+    if (rest.SerializeAsString() != map.SerializeAsString()) {
       Rewriter(&program, kName).SetComposites(rest.SerializeAsString());
     }
     if (rewrite == nullptr) {

@@ -121,7 +121,7 @@ class Unrolling {
     const std::string cell = absl::StrCat("cell", step);
     Add("elementwise_add(X=input_part$0, Y=state_part$0) -> (Out=gates$0) {axis=-1}", step);
     Add("split(X=gates$0) -> (Out=[i$0, f$0, g$0, o$0]) {axis=1, num=4}", step);
-    absl::StrAppend(&text_, LstmStateText(step, (*state)[1], cell, hidden));
+    absl::StrAppend(&text_, LstmStateText({step, (*state)[1], cell, hidden}));
     *state = {hidden, cell};
   }
 

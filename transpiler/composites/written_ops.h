@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "ops/era.h"
 #include "proto/program/program_fwd.h"
 #include "proto/wire/program.pb.h"
 
@@ -15,12 +14,13 @@ namespace fixpoint {
 // What an op between floats and codes takes; null for any other op.
 const Argument* QuantizedInput(const Op& op);
 
-// What an op reads, in the order of Op::inputs.
-std::vector<std::string> InputsOf(const OpDesc& op);
+// What an op reads itself, in the order of Op::inputs: without what a block reads that it runs.
+std::vector<const Argument*> ReadsOf(const Op& op);
+std::vector<std::string> ReadsOf(const OpDesc& op);
 
 // What differs from the op as it was written; "" if it reads the same variables, or what quantizers
 // made of them.
-std::string ChangeOf(const OpDesc& written, const Op& op, Era era);
+std::string ChangeOf(const OpDesc& written, const Op& op, const Program& program);
 
 }  // namespace fixpoint
 

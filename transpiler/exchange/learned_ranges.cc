@@ -13,10 +13,10 @@
 #include "ops/code_ops.h"
 #include "ops/era.h"
 #include "ops/never_negative.h"
-#include "ops/requantization.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/program.h"
 #include "runtime/tensor.h"
+#include "transpiler/exchange/before_quantizers.h"
 #include "transpiler/exchange/op_thresholds.h"
 #include "transpiler/freeze/folded_formulas.h"
 #include "transpiler/freeze/site_codes.h"
@@ -73,7 +73,8 @@ class RangeFinder {
         parameters_(parameters),
         quantizers_(quantizers),
         era_(EraOf(program)),
-        never_negative_(era_) {}
+        never_negative_(era_),
+        before_quantizers_(program) {}
 
   absl::StatusOr<std::vector<LearnedRange>> Find() {
     ASSIGN_OR_RETURN(const std::vector<QuantizationSite> sites,
@@ -95,56 +96,21 @@ class RangeFinder {
   }
 
  private:
-  // The value before the ops of a formula: the one of their inputs that is no parameter or, of a
-  // weight, the one of its dimensions that the program declares as a parameter. Sums that a
-  // multiplier and a shift requantize are those that the program has.
-  const Value* BeforeFormula(const Value& quantized) {
-    std::vector<const Value*> open = {&quantized};
-    absl::flat_hash_set<const Value*> seen = {&quantized};
-    const Value* weight = nullptr;
-    while (!open.empty()) {
-      const Value& value = *open.back();
-      open.pop_back();
-      const bool is_weight = weights_.IsWeight(value);
-      const bool is_written = value.origin() == Value::Origin::kWrite;
-      const auto requantization = is_written ? ReadRequantization(*value.op(), era_) : std::nullopt;
-      if (requantization && requantization->input->value() != nullptr) {
-        if (seen.insert(requantization->input->value()).second) {
-          open.push_back(requantization->input->value());
-        }
-      } else if (!is_weight && is_written && IsOfFormula(*value.op())) {
-        for (const Argument* input : value.op()->inputs()) {
-          if (input->value() != nullptr && seen.insert(input->value()).second) {
-            open.push_back(input->value());
-          }
-        }
-      } else if (!is_weight) {
-        return &value;
-      } else if (weight == nullptr || IsDeclaredParameter(value)) {
-        weight = &value;
-      }
-    }
-    return weight == nullptr ? &quantized : weight;
-  }
-
-  static bool IsDeclaredParameter(const Value& value) {
-    const VarDesc* const desc = value.variable().desc();
-    return desc != nullptr && desc->is_parameter();
-  }
+  Parameters& weights() { return before_quantizers_.parameters(); }
 
   // `folded`: the same site where formulas are folded.
   absl::Status AddSite(const QuantizationSite& site, const QuantizationSite& folded,
                        const EditedParameters& parameters) {
     LearnedRange range;
-    range.value = BeforeFormula(*site.input->value());
+    range.value = &before_quantizers_.BeforeFormula(*site.input->value());
     range.op = site.quantize;
-    range.is_weight = weights_.IsWeight(*range.value);
+    range.is_weight = weights().IsWeight(*range.value);
     range.quantizer = site.quantizer_name;
     range.codes = site.codes;
     range.is_affine = site.is_affine;
     if (!site.is_affine && never_negative_.Holds(*site.input->value())) range.codes.smallest = 0;
     range.axis = site.axis;
-    if (!site.is_dynamic || weights_.IsWeight(*folded.input->value())) {
+    if (!site.is_dynamic || weights().IsWeight(*folded.input->value())) {
       ASSIGN_OR_RETURN(const WeightCodesOptions options,
                        CodesOptionsOf(folded, parameters, quantizers_, era_));
       if (options.affine) {
@@ -196,7 +162,7 @@ class RangeFinder {
       return absl::OkStatus();
     }
     const Value* const codes = read->input->value();
-    if (codes == nullptr || !weights_.IsWeight(*codes) || read->scale == nullptr) {
+    if (codes == nullptr || !weights().IsWeight(*codes) || read->scale == nullptr) {
       return absl::OkStatus();
     }
     LearnedRange range;
@@ -259,7 +225,7 @@ class RangeFinder {
   const Era era_;
   absl::flat_hash_set<const Value*> listed_;
   NeverNegative never_negative_;
-  Parameters weights_;
+  BeforeQuantizers before_quantizers_;
   std::vector<LearnedRange> ranges_;
 };
 
@@ -269,6 +235,11 @@ const std::string& LearnedRange::variable() const { return value->variable().nam
 
 float LearnedRange::Step(size_t channel) const {
   return is_affine ? scales[channel] : scales[channel] / static_cast<float>(codes.largest);
+}
+
+float LearnedRange::Smallest(size_t channel) const {
+  if (is_affine || is_observed || codes.smallest >= -codes.largest) return Min(channel);
+  return static_cast<float>(static_cast<double>(scales[channel]) * codes.smallest / codes.largest);
 }
 
 float LearnedRange::Min(size_t channel) const {

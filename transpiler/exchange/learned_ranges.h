@@ -35,9 +35,12 @@ struct LearnedRange {
   std::vector<float> zero_points;  // as many, for affine codes
 
   const std::string& variable() const;
-  // Of one channel: what one code is worth, and the smallest and the largest number that codes
-  // stand for. A symmetric range has both signs if its codes have.
+  // Of one channel: what one code is worth, the number that the smallest code stands for, and the
+  // ends of the range, from which it is read back. A symmetric range has both signs, and equal ends,
+  // if its codes have, also where there is one negative code more; the number that the largest code
+  // stands for is Max.
   float Step(size_t channel) const;
+  float Smallest(size_t channel) const;
   float Min(size_t channel) const;
   float Max(size_t channel) const;
 };

@@ -19,6 +19,7 @@
 #include "ops/op_schema.h"
 #include "ops/op_traits.h"
 #include "ops/quant_math.h"
+#include "ops/state_codes.h"
 #include "ops/value_flow.h"
 #include "proto/program/attributes.h"
 #include "proto/program/feeds_and_fetches.h"
@@ -196,12 +197,13 @@ class Check {
     }
     if (!all_alike) Violated(2, Describe(op), " moves codes of more than one kind");
     if (!moved) return;
-    for (const Argument* out : op.Outputs("Out")) Declare(op, *out, *moved);
+    for (const Argument* out : op.Outputs(SlotMovedTo(op))) Declare(op, *out, *moved);
   }
 
   void CheckReads(const Op& op) {
     if (QuantOpOf(op) == QuantOp::kQuantize) return;
     if (TraitsOf(op).looks_up_rows) return CheckRows(op);
+    if (op.FindAttr(kStateBitsAttr) != nullptr) return CheckStates(op);
     const bool is_sum = op.type() == "integer_add";
     const std::optional<ProductTrait>& product = TraitsOf(op).product;
     const Argument* const input = op.Input(product ? product->activation : is_sum ? "Y" : "X");
@@ -262,6 +264,47 @@ class Check {
       const std::optional<float> expected = portable_codes_.FindStep(*op.Input("W"), row);
       if (!expected || *expected == step) continue;
       Violated(4, Describe(op), " reads row ", row, " by steps of ", step, "; want ", *expected);
+      return;
+    }
+  }
+
+  // The codes of a recurrent layer: of its weights, of its state and, in an rnn, of its input.
+  void CheckStates(const Op& op) {
+    const Argument* const input = op.Input("Input");
+    const bool multiplies_input = op.Input("WeightList") != nullptr;
+    std::optional<CodesRead> read;
+    if (multiplies_input) {
+      if (!CodesIn(*input)) Violated(4, Describe(op), " has no codes to read");
+      read = portable_codes_.FindRead(*input);
+      if (read && IntOf(op, "input_zero_point") != read->zero_point) {
+        Violated(4, Describe(op), " has the zero point ", IntOf(op, "input_zero_point"), "; want ",
+                 read->zero_point);
+      }
+    }
+    const float step = StepOf(kStateRange, LargestCode(IntOf(op, kStateBitsAttr)));
+    const size_t directions = BoolAttr(op.desc(), "is_bidirec").value_or(false) ? 2 : 1;
+    const auto scales = op.Inputs("Scales");
+    const auto weights = op.Inputs(multiplies_input ? "WeightList" : "Weight");
+    for (size_t i = 0; i < std::min(scales.size(), weights.size()); ++i) {
+      const bool is_of_input = multiplies_input && i % 2 == 0 && i < 2 * directions;
+      if (is_of_input && !read) continue;
+      CheckScalesOfMatrix(op, *scales[i], *weights[i], is_of_input ? read->step() : step);
+    }
+  }
+
+  void CheckScalesOfMatrix(const Op& op, const Argument& argument, const Argument& weights,
+                           float step) {
+    const Tensor* const scales = FindNumbers(context_.parameters, argument.name());
+    if (scales == nullptr) {
+      Violated(5, Describe(op), " has no scales");
+      return;
+    }
+    const absl::Span<const float> values = scales->data<float>();
+    for (size_t c = 0; c < values.size(); ++c) {
+      const std::optional<float> of_weights = portable_codes_.FindStep(weights, c);
+      if (!of_weights || step * *of_weights == values[c]) continue;
+      Violated(4, Describe(op), " has the scale ", values[c], " in channel ", c, " of \"",
+               weights.name(), "\"; want ", step * *of_weights);
       return;
     }
   }

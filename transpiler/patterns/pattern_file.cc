@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "proto/base/nearest_name.h"
 #include "proto/base/status_macros.h"
 #include "proto/file/input_file.h"
 #include "proto/text/sectioned_text.h"
@@ -64,7 +65,8 @@ absl::StatusOr<std::vector<Pattern>> LoadPatterns(const std::string& name_or_pat
     if (name_or_path == file.name) return ParsePatterns(file.text, name_or_path);
   }
   return absl::InvalidArgumentError(absl::StrCat(
-      "there are no built-in patterns \"", name_or_path, "\"; there are ",
+      "there are no built-in patterns \"", name_or_path, "\"",
+      DidYouMean(name_or_path, BuiltInPatternFiles()), "; there are ",
       absl::StrJoin(BuiltInPatternFiles(), ", "), ", and the path of a file has a / or a ."));
 }
 

@@ -93,9 +93,7 @@ class Writer {
   void TakeRole(const PatternOp& wanted, OpDesc* op) const {
     const Op* const writer = WriterOfSame(wanted);
     const OpDesc& like = (writer != nullptr ? *writer : match_.last_op()).desc();
-    for (const char* name : kKeptAttrs) {
-      if (const OpDesc::Attr* const attr = FindAttr(like, name)) SetAttr(*attr, op);
-    }
+    fixpoint::TakeRole(like, op);
     const std::optional<int64_t> role = IntAttr(*op, "op_role");
     if (writer == nullptr && role) {
       SetAttr(MakeIntAttr("op_role", static_cast<int>(*role) & ~kLoss), op);
@@ -212,6 +210,12 @@ class Writer {
 };
 
 }  // namespace
+
+void TakeRole(const OpDesc& like, OpDesc* op) {
+  for (const char* name : kKeptAttrs) {
+    if (const OpDesc::Attr* const attr = FindAttr(like, name)) SetAttr(*attr, op);
+  }
+}
 
 std::variant<Replacement, Obstacle> MakeReplacement(const Match& match, const Program& program,
                                                     Era era, Rewriter* rewriter) {

@@ -30,6 +30,9 @@ struct Replacement {
 std::variant<Replacement, Obstacle> MakeReplacement(const Match& match, const Program& program,
                                                     Era era, Rewriter* rewriter);
 
+// Gives an op what any op may carry that says what is done with it in training, as another has it.
+void TakeRole(const OpDesc& like, OpDesc* op);
+
 }  // namespace fixpoint
 
 #endif  // FIXPOINT_TRANSPILER_PATTERNS_REPLACEMENT_H_

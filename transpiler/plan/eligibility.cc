@@ -99,8 +99,9 @@ std::optional<Reason> Eligibility::WhyNotValue(const Argument& argument,
 bool Eligibility::IsAskedFor(const Op& op, const Rules::OpMatches& matches) const {
   const auto& types = config_.also_quantize();
   if (std::find(types.begin(), types.end(), op.type()) != types.end()) return true;
-  return std::any_of(matches.rules.begin(), matches.rules.end(),
-                     [this](int rule) { return config_.rules(rule).has_spec(); });
+  return std::any_of(matches.rules.begin(), matches.rules.end(), [this](int rule) {
+    return config_.rules(rule).has_spec() || config_.rules(rule).has_state_bits();
+  });
 }
 
 std::optional<Reason> Eligibility::WhyNotEntry(const Op& op, const Target::QuantizedOp& entry,

@@ -34,10 +34,15 @@ const Value& OriginalOf(const Value& value) {
 }
 
 std::string LayerName(const Op& op, Parameters& parameters) {
+  return LayerName(op, parameters, OriginalOf);
+}
+
+std::string LayerName(const Op& op, Parameters& parameters,
+                      const std::function<const Value&(const Value&)>& original) {
   for (const Argument* input : op.inputs()) {
     if (input->value() == nullptr) continue;
-    const Value& original = OriginalOf(*input->value());
-    if (parameters.IsWeight(original)) return StemOf(original.variable().name());
+    const Value& before = original(*input->value());
+    if (parameters.IsWeight(before)) return StemOf(before.variable().name());
   }
   for (const Argument* output : op.outputs()) {
     if (output->variable() != nullptr) return StemOf(output->name());

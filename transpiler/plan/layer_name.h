@@ -3,6 +3,7 @@
 #ifndef FIXPOINT_TRANSPILER_PLAN_LAYER_NAME_H_
 #define FIXPOINT_TRANSPILER_PLAN_LAYER_NAME_H_
 
+#include <functional>
 #include <string>
 
 #include "proto/program/program_fwd.h"
@@ -15,6 +16,10 @@ namespace fixpoint {
 // without parameters, that of its first output ("relu_0" of "relu_0.tmp_0"). A name without a dot
 // is taken whole. "" for an op without either.
 std::string LayerName(const Op& op, Parameters& parameters);
+// The same of a program in which more than OriginalOf knows was made of a parameter. `original`: the
+// value that the program had before.
+std::string LayerName(const Op& op, Parameters& parameters,
+                      const std::function<const Value&(const Value&)>& original);
 
 // The value that quantize and dequantize ops round to give this one; without such ops, itself.
 const Value& OriginalOf(const Value& value);

@@ -40,6 +40,7 @@ struct Decision {
   Reason reason = Reason::kNotInTarget;
   std::string rule;    // the rule that decided, or asked for what is not done; "" for none
   std::string detail;  // the slot or value it is about
+  int state_bits = 0;  // of the codes of its hidden state (ops/state_codes.h); 0: none
 };
 
 // The note on a plan that `is_inference`, which is no news to a caller that wants one.

@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "ops/gradient_links.h"
+#include "ops/recurrent_state.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/program.h"
 #include "runtime/statistics/range_profile.h"
@@ -174,6 +175,7 @@ QuantPlan PlanToProto(const Plan& plan) {
     to.set_reason(std::string(ReasonCode(decision.reason)));
     if (!decision.rule.empty()) to.set_rule(decision.rule);
     if (!decision.detail.empty()) to.set_detail(decision.detail);
+    if (decision.state_bits != 0) to.set_state_bits(decision.state_bits);
   }
   return proto;
 }
@@ -207,6 +209,14 @@ absl::StatusOr<Plan> PlanFromProto(const QuantPlan& proto, const Program& progra
     }
     decision.rule = from.rule();
     decision.detail = from.detail();
+    decision.state_bits = from.state_bits();
+    if (decision.state_bits != 0 && decision.op != nullptr) {
+      const absl::Status bits = CheckStateBits(decision.state_bits);
+      if (!bits.ok()) resolver.Complain(place, ": ", std::string(bits.message()));
+      if (!HasStateBits(*decision.op)) {
+        resolver.Complain(place, ": ", Describe(*decision.op), " has no hidden state");
+      }
+    }
     plan.decisions.push_back(std::move(decision));
   }
   RETURN_IF_ERROR(resolver.status());

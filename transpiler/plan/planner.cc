@@ -15,10 +15,12 @@
 #include "ops/op_schema.h"
 #include "ops/op_traits.h"
 #include "ops/op_types.h"
+#include "ops/recurrent_state.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/program.h"
 #include "transpiler/pipeline/input_error.h"
 #include "transpiler/plan/accumulator.h"
+#include "transpiler/plan/bias_sites.h"
 #include "transpiler/plan/eligibility.h"
 #include "transpiler/plan/folded_weights.h"
 #include "transpiler/plan/integer_bias.h"
@@ -65,6 +67,13 @@ bool IsProduct(const std::vector<SlotPlan>& slots) {
                        [role](const SlotPlan& slot) { return slot.role == role; });
   };
   return has(SlotRole::WEIGHT) && has(SlotRole::ACTIVATION);
+}
+
+// Whether an argument of an op with a hidden state is a bias, which stands beside its matrices.
+bool IsBesideMatrices(const Argument& argument) {
+  const Variable* const variable = argument.variable();
+  return HasStateBits(argument.op()) && variable != nullptr && variable->tensor() != nullptr &&
+         variable->tensor()->dims_size() == 1;
 }
 
 // A slot that stays float, and the rule that says so.
@@ -120,18 +129,15 @@ class Planner {
   void PlanOp(const Op& op, const OpSchema& schema, const Rules::OpMatches& matches);
   void PlanOutputs(const Op& op, const OpSchema& schema, const Target::ObservedOutputs& outputs,
                    const Rules::OpMatches& matches);
-  // Adds a site for each bias that is added to sums of codes, and reports why others are not.
-  // REQUIRES: all other sites are there.
-  void PlanBiases(int bits);
-  // Whether the program or a rule keeps the bias of an op float, whatever the target does; the
-  // decision then says so.
-  bool SkipsBias(const Argument& bias, bool is_own, Decision& decision);
   // The readers of an output that can read its quantized copy, and do not read another.
   std::vector<const Argument*> ReadersOfOutput(const Value& value);
   // The action for the shortcut of a residual only: quantized as another op reads it. Nothing, with
   // the reason in `decision`, if no input is one.
   std::optional<Target::QuantizedOp> EntryOfShortcut(const Op& op, const Target::QuantizedOp& entry,
                                                      Decision& decision);
+  // Decides how the hidden state of an op is quantized, if it has one; false likewise.
+  bool PlanState(const Op& op, const Target::QuantizedOp& entry, const Rules::OpMatches& matches,
+                 const std::vector<SlotPlan>& slots, Decision& decision);
   // How each slot of an entry will be quantized; false, with the reason in `decision`, if the op
   // stays float.
   bool PlanSlots(const Op& op, const OpSchema& schema, const Target::QuantizedOp& entry,
@@ -196,7 +202,12 @@ absl::StatusOr<Plan> Planner::Make() {
   for (const auto& [op, matches] : quantized_outputs) {
     PlanOutputs(*op, *types_.SchemaOf(*op), *target_outputs_.at(op->type()), matches);
   }
-  if (const std::optional<int> bits = BiasBitsOf(target_)) PlanBiases(*bits);
+  if (const std::optional<int> bits = BiasBitsOf(target_)) {
+    PlanBiases(*bits, {program_, quantizers_, rules_, eligibility_, types_, links_, sites_, plan_,
+                       [this](const Op& op, absl::Span<const SlotPlan> inputs) {
+                         return WhyKeptByCheck(op, inputs);
+                       }});
+  }
   std::vector<absl::Status> complaints = specs_.complaints();
   complaints.insert(complaints.end(), refusals_.begin(), refusals_.end());
   plan_.schedule = config_.schedule();
@@ -230,7 +241,7 @@ void Planner::PlanOp(const Op& op, const OpSchema& schema, const Rules::OpMatche
   if (entry != nullptr) {
     decision.quantized = PlanSlots(op, schema, *entry, matches, slots, decision);
     if (decision.quantized) {
-      if (IsProduct(slots)) shortcuts_.AddProduct(op);
+      if (IsProduct(slots) && !HasStateBits(op)) shortcuts_.AddProduct(op);
       if (of_shortcut) {
         decision.detail = absl::StrCat(entry->inputs(0).name(), " alone, as the residual");
       }
@@ -270,6 +281,27 @@ std::optional<Target::QuantizedOp> Planner::EntryOfShortcut(const Op& op,
   return of_shortcut;
 }
 
+bool Planner::PlanState(const Op& op, const Target::QuantizedOp& entry,
+                        const Rules::OpMatches& matches, const std::vector<SlotPlan>& slots,
+                        Decision& decision) {
+  const bool multiplies_codes = std::any_of(slots.begin(), slots.end(), [](const SlotPlan& slot) {
+    return slot.role == SlotRole::WEIGHT;
+  });
+  if (!multiplies_codes || !HasStateBits(op)) return true;
+  const std::optional<OpAttributes> attributes = OpAttributes::Of(op.desc(), EraOf(program_));
+  if (!attributes) {
+    decision.reason = Reason::kConditionNotMet;
+    return false;
+  }
+  if (std::optional<std::string> why = WhyStateLeavesRange(*attributes)) {
+    decision.reason = Reason::kStateUnbounded;
+    decision.detail = *std::move(why);
+    return false;
+  }
+  decision.state_bits = rules_.StateBits(matches).value_or(entry.state_bits());
+  return true;
+}
+
 bool Planner::PlanSlots(const Op& op, const OpSchema& schema, const Target::QuantizedOp& entry,
                         const Rules::OpMatches& matches, std::vector<SlotPlan>& slots,
                         Decision& decision) {
@@ -285,6 +317,7 @@ bool Planner::PlanSlots(const Op& op, const OpSchema& schema, const Target::Quan
       continue;
     }
     for (const Argument* argument : op.Inputs(slot.name())) {
+      if (IsBesideMatrices(*argument)) continue;
       std::optional<Reason> why_not = eligibility_.WhyNotValue(*argument, decision.detail);
       SlotPlan planned{argument, SlotRole::ACTIVATION, {}, action.asks ? action.rule : ""};
       if (!why_not.has_value() && IsForStatistics(op) &&
@@ -341,6 +374,10 @@ bool Planner::PlanSlots(const Op& op, const OpSchema& schema, const Target::Quan
     decision.detail = *std::move(why_not);
     return false;
   }
+  if (!PlanState(op, entry, matches, slots, decision)) return false;
+  if (decision.state_bits != 0) {
+    remarks.push_back(absl::StrCat("its state has codes of ", decision.state_bits, " bits"));
+  }
   decision.reason = asking_rule.empty() ? Reason::kByTarget : Reason::kByRule;
   decision.rule = asking_rule;
   decision.detail = absl::StrJoin(remarks, ", ");
@@ -379,75 +416,6 @@ void Planner::ShareSpec(std::vector<SlotPlan>& slots) {
     specs_.Check(slot);
   }
   for (const SlotPlan& slot : slots) specs_.CheckShared(slots[0], slot);
-}
-
-void Planner::PlanBiases(int bits) {
-  const QuantSpec spec = IntegerBiasSpec(bits);
-  const IntegerBias biases(plan_, EraOf(program_), quantizers_, &types_);
-  std::vector<std::pair<Decision*, const Argument*>> added;
-  for (Decision& decision : plan_.decisions) {
-    const Op& op = *decision.op;
-    const Argument* const bias = FindBias(op, &eligibility_);
-    const bool is_own = bias != nullptr && ProductOfBias(*bias) == &op;
-    // A rule that was followed takes precedence.
-    const bool is_by_rule =
-        decision.reason == Reason::kByRule || decision.reason == Reason::kSkippedByRule;
-    if (bias == nullptr || decision.quantized != is_own || is_by_rule || sites_.HasReader(*bias) ||
-        SkipsBias(*bias, is_own, decision)) {
-      continue;
-    }
-    std::optional<std::string> why = biases.WhyFloat(*bias);
-    if (!why) why = WhyKeptByCheck(op, {{bias, SlotRole::BIAS, spec, ""}});
-    if (!why && links_.UncertainGradientOf(op) != nullptr) {
-      why = absl::StrCat("a gradient op repeats the inputs of ", Describe(op),
-                         ", and is not its own alone");
-    }
-    if (!why) {
-      added.emplace_back(&decision, bias);
-    } else if (is_own) {
-      absl::StrAppend(&decision.detail, decision.detail.empty() ? "" : ", ",
-                      "Bias stays float: ", *why);
-    } else {
-      decision.reason = Reason::kNoIntegerBias;
-      decision.detail = *std::move(why);
-    }
-  }
-  for (const auto& [decision, bias] : added) {
-    Site site;
-    site.value = bias->value();
-    site.role = SlotRole::BIAS;
-    site.spec = spec;
-    sites_.AddReader(sites_.Add(std::move(site)), *bias);
-    decision->detail = absl::StrCat(std::string(bias->slot_name()), " as a bias in int", bits);
-    if (decision->quantized) continue;
-    decision->quantized = true;
-    decision->reason = Reason::kByTarget;
-    if (decision->rule.empty()) continue;
-    absl::StrAppend(&decision->detail, ", and not as ", decision->rule, " asks");
-    decision->rule.clear();
-  }
-}
-
-bool Planner::SkipsBias(const Argument& bias, bool is_own, Decision& decision) {
-  const Op& op = bias.op();
-  std::string scope;
-  if (const std::optional<Reason> skipped = eligibility_.WhySkipped(op, scope)) {
-    decision.reason = *skipped;
-    decision.detail = std::move(scope);
-    return true;
-  }
-  const Rules::SlotAction action = rules_.Resolve(rules_.Match(op), bias.slot_name());
-  if (!action.skip) return false;
-  const std::string slot(bias.slot_name());
-  if (is_own) {
-    absl::StrAppend(&decision.detail, decision.detail.empty() ? "" : ", ", slot, " stays float (",
-                    action.rule, ")");
-  } else {
-    decision.reason = Reason::kSkippedByRule;
-    decision.rule = action.rule;
-    decision.detail = slot;
-  }
-  return true;
 }
 
 std::vector<const Argument*> Planner::ReadersOfOutput(const Value& value) {

@@ -10,6 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "ops/op_form.h"
 #include "ops/op_schema.h"
+#include "ops/recurrent_state.h"
 #include "proto/program/program.h"
 #include "transpiler/plan/layer_name.h"
 
@@ -42,6 +43,20 @@ bool ScopeContains(absl::string_view scope, absl::string_view path) {
   return !wanted.empty() &&
          std::search(in.begin(), in.end(), wanted.begin(), wanted.end()) != in.end();
 }
+
+namespace {
+
+// What a rule matches by, without what it does: a tool that writes rules for entries of its own
+// chooses that.
+std::string KeysText(QuantRule rule) {
+  rule.clear_name();
+  rule.clear_skip();
+  rule.clear_spec();
+  rule.clear_state_bits();
+  return rule.ShortDebugString();
+}
+
+}  // namespace
 
 void MergeSpec(const QuantSpec& from, QuantSpec* into) {
   if (from.has_quantizer() && from.quantizer() != into->quantizer()) {
@@ -122,6 +137,14 @@ Rules::SlotAction Rules::Resolve(const OpMatches& matches, absl::string_view slo
   return action;
 }
 
+std::optional<int> Rules::StateBits(const OpMatches& matches) const {
+  std::optional<int> bits;
+  for (const int i : matches.rules) {
+    if (config_.rules(i).has_state_bits()) bits = config_.rules(i).state_bits();
+  }
+  return bits;
+}
+
 std::string Rules::AskingRule(const OpMatches& matches) const {
   std::string asking;
   for (const int i : matches.rules) {
@@ -156,9 +179,15 @@ absl::Status Rules::CheckForm() const {
           NameOf(i),
           " has no key; want an op_type, a name_pattern, a layer, a scope, a block or a slot"));
     }
-    if (rule.skip() == rule.has_spec()) {
+    if (rule.skip() == (rule.has_spec() || rule.has_state_bits())) {
       wrong.push_back(absl::StrCat(NameOf(i), " has ", rule.skip() ? "two actions" : "no action",
                                    "; want either skip: true or a spec"));
+    }
+    if (rule.has_state_bits()) {
+      const absl::Status bits = CheckStateBits(rule.state_bits());
+      if (!bits.ok()) {
+        wrong.push_back(absl::StrCat(NameOf(i), ": ", std::string(bits.message())));
+      }
     }
   }
   if (wrong.empty()) return absl::OkStatus();
@@ -182,7 +211,7 @@ absl::Status Rules::CheckAllMatched() const {
   bool names_layer = false;
   for (int i = 0; i < config_.rules_size(); ++i) {
     if (match_counts_[i] > 0 || config_.rules(i).optional()) continue;
-    unmatched.push_back(absl::StrCat(NameOf(i), " { ", config_.rules(i).ShortDebugString(), " }"));
+    unmatched.push_back(absl::StrCat(NameOf(i), " { ", KeysText(config_.rules(i)), " }"));
     names_layer |= !config_.rules(i).layer().empty();
     if (other_slots_[i].empty()) continue;
     absl::StrAppend(&unmatched.back(), " (ops that it matches but for the slot have ",
@@ -191,7 +220,7 @@ absl::Status Rules::CheckAllMatched() const {
   if (unmatched.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       "no quantizable op matches ", absl::StrJoin(unmatched, ", "), names_layer ? LayersText() : "",
-      "; correct it, or set `optional: true` where that is meant"));
+      "; correct it, or set `optional: true` (in a textproto) where that is meant"));
 }
 
 }  // namespace fixpoint

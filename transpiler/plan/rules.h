@@ -3,6 +3,7 @@
 #ifndef FIXPOINT_TRANSPILER_PLAN_RULES_H_
 #define FIXPOINT_TRANSPILER_PLAN_RULES_H_
 
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -48,6 +49,8 @@ class Rules {
     std::string rule;            // the last one's name; "" if none matched
   };
   SlotAction Resolve(const OpMatches& matches, absl::string_view slot) const;
+  // The bits of the codes of the op's hidden state that the last rule which says them asks for.
+  std::optional<int> StateBits(const OpMatches& matches) const;
   // The name of the last rule with a spec, unless a later one skips the op; "" if there is none.
   std::string AskingRule(const OpMatches& matches) const;
 

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <functional>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
@@ -12,9 +15,11 @@
 #include "ops/op_schema.h"
 #include "ops/op_traits.h"
 #include "ops/quantizers/power_of_two_steps.h"
+#include "ops/recurrent_state.h"
 #include "proto/base/nearest_name.h"
 #include "proto/base/status_macros.h"
 #include "proto/file/text_message.h"
+#include "proto/program/type_names.h"
 #include "transpiler/composites/components.h"
 #include "transpiler/plan/accumulator_width.h"
 #include "transpiler/plan/unknown_quantizer.h"
@@ -37,6 +42,46 @@ bool CanBeQuantized(const OpSchema& schema, const std::string& slot) {
   const auto inputs = schema.quantizable_inputs();
   return std::any_of(inputs.begin(), inputs.end(),
                      [&slot](const QuantizableInput& input) { return input.slot == slot; });
+}
+
+// The names of the attributes of an op, in any era.
+std::vector<std::string> AttributesOf(const OpSchema& schema) {
+  std::set<std::string> names;
+  for (const AttrSchema& attr : schema.attrs()) names.insert(attr.name);
+  return {names.begin(), names.end()};
+}
+
+const AttrSchema* FindAttribute(const OpSchema& schema, const std::string& name) {
+  const AttrSchema* const own = schema.FindAttr(name, Era::kPaddle2);
+  return own != nullptr ? own : FindCommonAttr(name);
+}
+
+// Complains about conditions that no op of the entry's types ever meets.
+void CheckConditions(const Target::QuantizedOp& op, const Complain& complain) {
+  for (const Target::Condition& condition : op.when()) {
+    const std::string& name = condition.attr();
+    if (name.empty() || condition.has_equals() == condition.has_is()) {
+      complain("a condition has an attr and one of equals and is");
+      continue;
+    }
+    for (const std::string& type : op.types()) {
+      const OpSchema* const schema = FindOpSchema(type);
+      if (schema == nullptr) continue;
+      const AttrSchema* const attr = FindAttribute(*schema, name);
+      if (attr == nullptr) {
+        const std::vector<std::string> names = AttributesOf(*schema);
+        complain(absl::StrCat(type, " has no attribute ", name,
+                              OfferNames(name, names, /*shown=*/names.size())));
+        continue;
+      }
+      const bool is_text = attr->type == AttrType::STRING;
+      const bool is_truth = attr->type == AttrType::BOOLEAN || attr->type == AttrType::INT;
+      if (condition.has_equals() ? is_text : is_truth) continue;
+      complain(absl::StrCat("attribute ", name, " of ", type, " is of type ",
+                            AttrTypeName(attr->type), "; want ",
+                            condition.has_equals() ? "string for equals" : "boolean for is"));
+    }
+  }
 }
 
 // Complains about unknown op types and slots, which would never be quantized. An addend need not be
@@ -257,11 +302,10 @@ std::vector<std::string> Complaints(const Target& target, const QuantizerTable& 
     if (op.needs_weight() && op.no_weight()) {
       complain(place, ": needs_weight and no_weight exclude each other");
     }
-    for (const Target::Condition& condition : op.when()) {
-      if (condition.attr().empty() || condition.has_equals() == condition.has_is()) {
-        complain(place, ".when: a condition has an attr and one of equals and is");
-      }
+    if (const absl::Status bits = CheckStateBits(op.state_bits()); !bits.ok()) {
+      complain(place, ": state_bits: ", std::string(bits.message()));
     }
+    CheckConditions(op, [&](const std::string& what) { complain(place, ".when: ", what); });
     check_spec(op.weights(), absl::StrCat(place, ".weights"));
     check_spec(op.activations(), absl::StrCat(place, ".activations"));
   }

@@ -157,7 +157,8 @@ class FunctionHoister {
   // The op that moved what an input reads, and nothing else, from one tensor.
   const Op* MoveBefore(const Argument& input) const {
     const Op* const move = facts_.WriterFor(&input);
-    if (move == nullptr || !MovesValues(*move, facts_.era()) || move->Outputs("Out").size() != 1 ||
+    if (move == nullptr || !MovesValues(*move, facts_.era()) ||
+        move->Outputs(SlotMovedTo(*move)).size() != 1 ||
         move->Inputs(TraitsOf(*move).moved).size() != 1) {
       return nullptr;
     }
@@ -186,7 +187,7 @@ class FunctionHoister {
     const Op& inserted = rewriter_.InsertBefore(*moves.back(), hoisted);
     rewriter_.Remove(op);
     for (size_t i = moves.size(); i-- > 0;) {
-      const Argument& output = *moves[i]->Output("Out");
+      const Argument& output = *moves[i]->Output(SlotMovedTo(*moves[i]));
       RETURN_IF_ERROR(rewriter_.RedirectReads({&MovedBy(*moves[i])}, *made));
       made = &last;
       if (i > 0) {

@@ -6,6 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "ops/op_schema.h"
 #include "proto/base/status_macros.h"
+#include "proto/wire/program.pb.h"
+#include "transpiler/composites/composite_map.h"
 #include "transpiler/pipeline/edit_log.h"
 #include "transpiler/pipeline/marks.h"
 #include "transpiler/pipeline/taken_parameters.h"
@@ -65,6 +67,37 @@ std::vector<PreparedOp> OpsOf(const Program& program, const Pipeline& pipeline) 
   return ops;
 }
 
+// Whether an op that writes a component is gone, without which raise_composites refuses.
+bool LacksComponent(const CompositeMap::Composite& composite, const std::vector<PreparedOp>& ops) {
+  for (const CompositeMap::Component& component : composite.components()) {
+    const int block = component.has_block() ? component.block() : composite.block();
+    if (std::any_of(ops.begin(), ops.end(), [&](const PreparedOp& op) {
+          return op.removed && op.block == block && op.output == component.variable();
+        })) {
+      return true;
+    }
+  }
+  return false;
+}
+
+absl::Status NoteComposites(const Program& program, const std::vector<PreparedOp>& ops,
+                            std::vector<std::string>* notes) {
+  ASSIGN_OR_RETURN(const CompositeMap map, ReadCompositeMap(program));
+  int count = 0;
+  OpDesc first;
+  for (const CompositeMap::Composite& composite : map.composites()) {
+    if (!LacksComponent(composite, ops)) continue;
+    if (count++ == 0) first.ParsePartialFromString(composite.op());
+  }
+  if (count == 0) return absl::OkStatus();
+  notes->push_back(
+      absl::StrCat("composites that cannot be given back any more, because parameters alone decide "
+                   "some of their components, which were computed: ",
+                   count, ", the first is ", first.type(),
+                   "; prepare before expand_composites where they are to be"));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 std::string PreparePipelineOf(const PrepareOptions& options) {
@@ -98,6 +131,7 @@ absl::StatusOr<PreparedModel> Prepare(const Program& program, const Scope& scope
   model.ops = OpsOf(model.program, pipeline);
   if (model.program.edited()) StoreEditLog(&model.program).set_prepares(true);
   model.notes = std::move(context.notes);
+  RETURN_IF_ERROR(NoteComposites(program, model.ops, &model.notes));
   return model;
 }
 

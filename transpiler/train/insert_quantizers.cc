@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "proto/program/program.h"
+#include "transpiler/plan/quantizing_pass.h"
 #include "transpiler/train/quantizer_writer.h"
 #include "transpiler/train/train_context.h"
 
@@ -28,7 +29,7 @@ namespace {
 
 class InsertQuantizers final : public StagePass<TrainContext> {
  public:
-  absl::string_view name() const override { return "insert_quantizers"; }
+  absl::string_view name() const override { return kQuantizingPass; }
   absl::string_view doc() const override {
     return "Writes the plan's quantizers into the program and points their readers at them.";
   }

@@ -11,6 +11,7 @@
 #include "ops/op_form.h"
 #include "ops/op_schema.h"
 #include "ops/op_types.h"
+#include "ops/state_codes.h"
 #include "proto/program/attributes.h"
 #include "proto/program/program.h"
 #include "proto/program/role_variables.h"
@@ -50,7 +51,7 @@ bool IsOptimized(const Variable& variable) {
 // Whether an attribute is one that a rewrite sets on the ops that it changes.
 bool IsMark(absl::string_view attr) {
   return attr == kRewiredAttr || attr == "quantization_type" || attr == "activation_bits" ||
-         attr == "with_quant_attr";
+         attr == "with_quant_attr" || attr == kStateBitsAttr;
 }
 
 // One check of one program; collects violations.
@@ -205,8 +206,8 @@ void Check::OneQuantizerForEachSite() {
     }
     for (const Argument* argument : result->arguments()) {
       const bool reads = !argument->is_output() && argument->op().sub_blocks().empty();
-      const bool is_free = IsFree(argument->op()) ||
-                           (found_ != nullptr && IsOfScaleTraining(argument->op()));
+      const bool is_free =
+          IsFree(argument->op()) || (found_ != nullptr && IsOfScaleTraining(argument->op()));
       if (reads && site_of_.count(argument) == 0 && !is_free) {
         Violated(3, Describe(argument->op()), " reads \"", result->name(),
                  found_ == nullptr ? "\", which the plan does not say"

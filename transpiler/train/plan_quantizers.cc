@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,13 +18,18 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "ops/era.h"
+#include "ops/never_negative.h"
+#include "ops/op_traits.h"
 #include "ops/quantizer.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/program.h"
 #include "transpiler/pipeline/input_error.h"
+#include "transpiler/plan/formula_facts.h"
 #include "transpiler/plan/plan_file.h"
 #include "transpiler/plan/plan_on_target.h"
 #include "transpiler/plan/planner.h"
+#include "transpiler/plan/target.h"
 #include "transpiler/train/train_context.h"
 
 namespace fixpoint {
@@ -53,6 +59,7 @@ class PlanQuantizers final : public StagePass<TrainContext> {
                                 context.names.config, context.checks));
     }
     if (context.config.observe_outputs()) NoteNothingObserved(program, context);
+    if (context.given_plan == nullptr) NoteHiddenSigns(program, context);
     if (context.plan.is_inference) context.notes.push_back(kForInferenceNote);
     if (context.profile != nullptr) {
       RETURN_IF_ERROR(
@@ -90,6 +97,57 @@ class PlanQuantizers final : public StagePass<TrainContext> {
                            " lists, each is skipped by a rule or cannot be quantized")
             : absl::StrCat("the program has no op whose outputs target ", target.name(),
                            " observes")));
+  }
+
+  static bool IsRightOperand(const Argument& argument) {
+    const std::optional<ProductTrait>& product = TraitsOf(argument.op()).product;
+    return product && argument.slot_name() == product->weight;
+  }
+
+  // Whether the signedness of activations is left to the program, everywhere.
+  static bool IsSignednessFound(const TrainContext& context) {
+    QuantSpec::Signedness asked = context.target.activations().signedness();
+    const auto is_other = [](const QuantSpec& spec) {
+      return spec.has_signedness() && spec.signedness() != QuantSpec::UNSIGNED_IF_NEVER_NEGATIVE;
+    };
+    const auto& ops = context.target.ops();
+    const auto& rules = context.config.rules();
+    if (context.config.activations().has_signedness()) {
+      asked = context.config.activations().signedness();
+    }
+    return asked == QuantSpec::UNSIGNED_IF_NEVER_NEGATIVE &&
+           std::none_of(ops.begin(), ops.end(),
+                        [&](const auto& op) { return is_other(op.activations()); }) &&
+           std::none_of(rules.begin(), rules.end(),
+                        [&](const auto& rule) { return is_other(rule.spec()); });
+  }
+
+  // Half of the codes are lost where a formula makes of values that are never negative ones that
+  // may be, as far as its ops tell.
+  static void NoteHiddenSigns(const Program& program, TrainContext& context) {
+    if (!IsSignednessFound(context)) return;
+    const Era era = EraOf(context.target);
+    NeverNegative never_negative(EraOf(program));
+    int count = 0;
+    const Site* first = nullptr;
+    for (const Site& site : context.plan.sites) {
+      const QuantSpec& spec = site.spec;
+      if (site.role != SlotRole::ACTIVATION || spec.scheme() != QuantSpec::SYMMETRIC ||
+          spec.signedness() != QuantSpec::SIGNED || !never_negative.Holds(*site.value) ||
+          QuantizesNoNegatives(*context.quantizers.Find(spec.quantizer()), spec, site.role, era,
+                               /*of_value=*/true) ||
+          std::any_of(site.readers.begin(), site.readers.end(),
+                      [](const Argument* reader) { return IsRightOperand(*reader); })) {
+        continue;
+      }
+      if (count++ == 0) first = &site;
+    }
+    if (count == 0) return;
+    context.notes.push_back(absl::StrCat(
+        "activations that are never negative, and that get codes with a sign because what their "
+        "quantizer computes from them may be negative, as far as its ops tell: ",
+        count, ", the first is ", first->value->variable().name(), ", of ", first->spec.quantizer(),
+        "; a relu, an abs or a clip above 0 tells"));
   }
 
   // Nothing trains the ranges of a program for inference.

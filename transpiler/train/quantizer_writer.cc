@@ -57,6 +57,16 @@ absl::Status QuantizerWriter::WriteAll() {
   for (const Site& site : context_.plan.sites) {
     if (site.role == SlotRole::BIAS) RETURN_IF_ERROR(WriteBias(site));
   }
+  absl::flat_hash_map<const Op*, int> state_bits;
+  for (const Decision& decision : context_.plan.decisions) {
+    if (decision.state_bits == 0) continue;
+    state_bits[decision.op] = decision.state_bits;
+    readers_.SetStateBits(*decision.op, decision.state_bits);
+  }
+  for (const auto& [forward, gradient] : context_.plan.gradients) {
+    const auto found = state_bits.find(forward);
+    if (found != state_bits.end()) readers_.SetStateBits(*gradient, found->second);
+  }
   readers_.Mark(context_.target.conventions().reference_marks());
   return absl::OkStatus();
 }

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "ops/forward_ops.h"
 #include "ops/op_schema.h"
+#include "ops/state_codes.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/attributes.h"
 #include "proto/program/program.h"
@@ -20,6 +21,10 @@ absl::Status RewiredReaders::Redirect(const Site& site, const Variable& to) {
   RETURN_IF_ERROR(rewriter_.RedirectReads(reads, to));
   for (const Argument* read : reads) Capture(*read, read->variable()->block(), to.name());
   return absl::OkStatus();
+}
+
+void RewiredReaders::SetStateBits(const Op& op, int bits) {
+  SetAttrMarked(op, MakeIntAttr(kStateBitsAttr, bits), ChangeOf(op));
 }
 
 void RewiredReaders::Mark(bool with_reference_marks) {

@@ -24,6 +24,8 @@ class RewiredReaders {
 
   // Makes the site's readers, and the gradient ops that repeat them, read a variable.
   absl::Status Redirect(const Site& site, const Variable& to);
+  // Makes an op round its hidden state to codes of so many bits (ops/state_codes.h).
+  void SetStateBits(const Op& op, int bits);
   // Marks all ops that were changed, also as the reference does, if asked for.
   void Mark(bool with_reference_marks);
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "ops/affine_codes.h"
@@ -70,10 +72,14 @@ absl::StatusOr<AffineBuffers> AddFollow(OpPlanner& op, const CodeRange& codes, B
   const AffineBuffers after = {WriteNumberOver(op, "OutScale", before.step),
                                WriteNumberOver(op, "OutZeroPoint", before.zero_point)};
   const float rate = op.Number("moving_rate");
-  op.AddStep({{x, state, min, max, before.step, before.zero_point},
+  const std::optional<RunShape> shape = RunShapeOfX(op);
+  std::vector<Buffer> reads = {x, state, min, max, before.step, before.zero_point};
+  if (shape) reads.push_back(shape->dims);
+  op.AddStep({std::move(reads),
               {state_out, min_out, max_out, after.step, after.zero_point},
               [=](const StepContext& run) {
-                const auto [smallest, largest] = kernels::FindFiniteRange(run.Floats(x));
+                const auto [smallest, largest] =
+                    kernels::FindFiniteRange(run.Floats(x).first(run.CountOf(shape, x.size)));
                 const float count = rate * run.Floats(state)[0] + 1;
                 const float new_min = rate * run.Floats(min)[0] + smallest;
                 const float new_max = rate * run.Floats(max)[0] + largest;
@@ -122,7 +128,7 @@ void AddIntegers(OpPlanner& op, Buffer x, Layout layout, const AffineBuffers& af
   op.builder().WriteCodes(out, numbers, codes, holds_codes);
 }
 
-absl::Status PlanQuantize(OpPlanner& op) {
+absl::Status AddQuantize(OpPlanner& op) {
   ASSIGN_OR_RETURN(const CodeOp quantize, CodeOpOf(op));
   const CodeRange& codes = quantize.codes;
   const Layout layout = op.InputLayout("X");
@@ -152,7 +158,7 @@ absl::Status PlanQuantize(OpPlanner& op) {
 }
 
 // With the step and the zero point that other steps give.
-absl::Status PlanQuantizeDequantize(OpPlanner& op) {
+absl::Status AddQuantizeDequantize(OpPlanner& op) {
   RETURN_IF_ERROR(op.OutputType("Out").status());
   ASSIGN_OR_RETURN(const CodeOp quantize, CodeOpOf(op));
   const Layout layout = op.InputLayout("X");
@@ -235,7 +241,7 @@ absl::StatusOr<Codes> ReadIntegers(OpPlanner& op, Buffer step, Buffer zero_point
   return codes;
 }
 
-absl::Status PlanDequantize(OpPlanner& op) {
+absl::Status AddDequantize(OpPlanner& op) {
   if (!op.Wants("Out")) return absl::OkStatus();
   PlanBuilder& builder = op.builder();
   const Value& codes_in = op.InputValue("X");
@@ -268,13 +274,21 @@ absl::Status PlanDequantize(OpPlanner& op) {
   return absl::OkStatus();
 }
 
+// Plans an op whose results have the rows of X.
+template <absl::Status (*add)(OpPlanner&)>
+absl::Status PlanOfRows(OpPlanner& op) {
+  RETURN_IF_ERROR(add(op));
+  op.KeepRunShape("X", "Out");
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 OpPlans AffineQuantizePlans() {
-  return {{"fake_quantize_moving_average_min_max", PlanQuantize},
-          {"fake_quantize_dequantize_affine", PlanQuantizeDequantize},
+  return {{"fake_quantize_moving_average_min_max", PlanOfRows<AddQuantize>},
+          {"fake_quantize_dequantize_affine", PlanOfRows<AddQuantizeDequantize>},
           {"fake_quantize_dequantize_affine_grad", PlanGradient},
-          {"fake_dequantize_affine", PlanDequantize}};
+          {"fake_dequantize_affine", PlanOfRows<AddDequantize>}};
 }
 
 }  // namespace fixpoint::executor

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
@@ -14,6 +15,8 @@
 #include "runtime/executor/ops/element_step.h"
 #include "runtime/executor/ops/element_types.h"
 #include "runtime/executor/ops/quantized.h"
+#include "runtime/executor/ops/selected_rows.h"
+#include "runtime/executor/ops/tensor_arrays.h"
 #include "runtime/executor/ops/wide_codes.h"
 #include "runtime/kernels/activation.h"
 #include "runtime/kernels/cast.h"
@@ -28,14 +31,21 @@ absl::Status PlanScale(OpPlanner& op) {
   const float scale = op.Number("scale");
   const float bias = op.Number("bias");
   const bool bias_after_scale = op.attributes().Bool("bias_after_scale");
+  const auto order =
+      bias_after_scale ? kernels::BiasOrder::kAfterFactor : kernels::BiasOrder::kBeforeFactor;
+  if (const auto rows = FindRows(op, "X")) {
+    PlanFunctionOfRows(op, *rows, {},
+                       [=](const StepContext&, absl::Span<const float> x, absl::Span<float> y) {
+                         kernels::Scale(x, scale, bias, order, y);
+                       });
+    return absl::OkStatus();
+  }
   const Layout layout = op.InputLayout("X");
   const TensorType type = op.InputType("X");
   ASSIGN_OR_RETURN(const Buffer x, op.Read("X", type.dtype, layout));
   const Buffer y = op.WriteOver("Out", type, layout, x);
   op.KeepRunShape("X", "Out");
   if (type.dtype == VarType::FP32) {
-    const auto order =
-        bias_after_scale ? kernels::BiasOrder::kAfterFactor : kernels::BiasOrder::kBeforeFactor;
     AddElementStep(op, {x}, y, [scale, bias, order](const kernels::ElementBlock& block) {
       kernels::Scale(block.In<float>(0), scale, bias, order, block.Out<float>());
     });
@@ -58,9 +68,59 @@ absl::Status PlanScale(OpPlanner& op) {
   });
 }
 
+// Selected rows of tables of one type, one after the other and then merged, as the reference does.
+absl::Status PlanSumOfRows(OpPlanner& op, const std::vector<TableRows>& terms) {
+  TableRows all = terms[0];
+  int64_t most = 0;
+  std::vector<Buffer> reads;
+  for (const TableRows& term : terms) {
+    most += term.ids.size;
+    for (const Buffer& buffer : term.buffers()) reads.push_back(buffer);
+  }
+  all.ids = op.Scratch("ids", VarType::INT64, most);
+  all.values = op.Scratch("values", VarType::FP32, most * all.width);
+  all.count = op.Scratch("count", VarType::INT64, 1);
+  const Buffer order = op.Scratch("order", VarType::INT64, most);
+  const Buffer ids = op.Scratch("all ids", VarType::INT64, most);
+  const Buffer values = op.Scratch("all values", VarType::FP32, most * all.width);
+  op.AddStep({reads,
+              {all.ids, all.values, *all.count, order, ids, values},
+              [=](const StepContext& run) {
+                size_t count = 0;
+                const auto width = static_cast<size_t>(all.width);
+                for (const TableRows& term : terms) {
+                  const kernels::SelectedRows rows = term.In(run);
+                  std::copy(rows.ids.begin(), rows.ids.end(), run.Of<int64_t>(ids).begin() + count);
+                  std::copy(rows.values.begin(), rows.values.end(),
+                            run.Floats(values).begin() + count * width);
+                  count += rows.ids.size();
+                }
+                run.Of<int64_t>(*all.count)[0] = kernels::MergeRows(
+                    {run.Of<int64_t>(ids).first(count), run.Floats(values).first(count * width),
+                     all.width},
+                    run.Of<int64_t>(order).first(count), run.Of<int64_t>(all.ids).first(count),
+                    run.Floats(all.values).first(count * width));
+                absl::Span<float> rest = run.Floats(all.values).subspan(count * width);
+                std::fill(rest.begin(), rest.end(), 0.0f);
+                return absl::OkStatus();
+              },
+              "",
+              0,
+              "sum of rows"});
+  WriteTable(op, "Out", op.InputType("X"), all);
+  return absl::OkStatus();
+}
+
 absl::Status PlanSum(OpPlanner& op) {
   const int count = op.InputCount("X");
   if (count == 0) return absl::InvalidArgumentError("X has no argument; want one or more");
+  if (op.builder().Attached<HeldArray>(op.InputValue("X")) != nullptr) return PlanSumOfArrays(op);
+  std::vector<TableRows> rows;
+  for (int i = 0; i < count; ++i) {
+    const std::optional<TableRows> term = FindRows(op, "X", i);
+    if (term && op.InputType("X", i) == op.InputType("X")) rows.push_back(*term);
+  }
+  if (static_cast<int>(rows.size()) == count) return PlanSumOfRows(op, rows);
   const Layout layout = op.InputLayout("X");
   const TensorType type = op.InputType("X");
   std::vector<Buffer> terms;
@@ -197,6 +257,13 @@ absl::StatusOr<kernels::Activation> ClipOf(const OpPlanner& op) {
 
 absl::Status PlanClip(OpPlanner& op) {
   ASSIGN_OR_RETURN(const kernels::Activation clip, ClipOf(op));
+  if (const auto rows = FindRows(op, "X")) {
+    PlanFunctionOfRows(op, Merged(op, "X", *rows), {},
+                       [=](const StepContext&, absl::Span<const float> x, absl::Span<float> y) {
+                         kernels::Activate(clip, x, y);
+                       });
+    return absl::OkStatus();
+  }
   const Layout layout = op.InputLayout("X");
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", layout));
   const Buffer y = op.WriteOver("Out", op.InputType("X"), layout, x);
@@ -221,23 +288,35 @@ absl::Status PlanClipGradient(OpPlanner& op) {
 
 absl::Status PlanClipByNorm(OpPlanner& op) {
   const float max_norm = op.Number("max_norm");
+  const auto clip = [max_norm](const StepContext&, absl::Span<const float> x, absl::Span<float> y) {
+    const double norm = std::sqrt(kernels::SumOfSquares(x));
+    const float factor = norm > max_norm ? static_cast<float>(max_norm / norm) : 1.0f;
+    kernels::Scale(x, factor, 0.0f, kernels::BiasOrder::kAfterFactor, y);
+  };
+  if (const auto rows = FindRows(op, "X")) {
+    PlanFunctionOfRows(op, Merged(op, "X", *rows), {}, clip);
+    return absl::OkStatus();
+  }
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X"));
   const Buffer y = op.WriteOver("Out", op.InputType("X"), Layout::kRowMajor, x);
   op.AddStep({{x}, {y}, [=](const StepContext& run) {
-                const double norm = std::sqrt(kernels::SumOfSquares(run.Floats(x)));
-                const float factor = norm > max_norm ? static_cast<float>(max_norm / norm) : 1.0f;
-                kernels::Scale(run.Floats(x), factor, 0.0f, kernels::BiasOrder::kAfterFactor,
-                               run.Floats(y));
+                clip(run, run.Floats(x), run.Floats(y));
                 return absl::OkStatus();
               }});
   return absl::OkStatus();
 }
 
 absl::Status PlanSquaredL2Norm(OpPlanner& op) {
+  const RunShape* const decided = op.TakeRunShape("X");
+  const std::optional<RunShape> shape = decided != nullptr ? std::optional(*decided) : std::nullopt;
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", op.InputLayout("X")));
   const Buffer out = op.WriteAs("Out", {VarType::FP32, {1}});
-  op.AddStep({{x}, {out}, [=](const StepContext& run) {
-                run.Floats(out)[0] = static_cast<float>(kernels::SumOfSquares(run.Floats(x)));
+  std::vector<Buffer> reads = {x};
+  if (shape) reads.push_back(shape->dims);
+  op.AddStep({reads, {out}, [=](const StepContext& run) {
+                const auto there = static_cast<size_t>(run.CountOf(shape, x.size));
+                run.Floats(out)[0] =
+                    static_cast<float>(kernels::SumOfSquares(run.Floats(x).first(there)));
                 return absl::OkStatus();
               }});
   return absl::OkStatus();

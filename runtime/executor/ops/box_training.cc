@@ -57,38 +57,31 @@ absl::Status PlanBipartiteMatch(OpPlanner& op) {
   return absl::OkStatus();
 }
 
-// Where the rows of each image's negative places begin and end: known, or decided in the run.
+// The negative places, a row each, of images whose rows offsets cut: known, or decided in the run.
 struct NegativePlaces {
   Buffer places;
-  std::vector<int64_t> offsets;
-  std::optional<RunShape> shape;
+  ReadShape shape;
 
-  std::vector<int64_t> OffsetsIn(const StepContext& run) const {
-    if (!shape) return offsets;
-    const absl::Span<const int64_t> decided = run.Of<int64_t>(shape->offsets);
-    return {decided.begin() + 1, decided.begin() + 1 + decided[0]};
+  absl::StatusOr<std::vector<Sequence>> ImagesIn(const StepContext& run) const {
+    return SequencesOf("NegIndices", shape.DimsIn(run), shape.LodIn(run));
   }
 };
 
-absl::StatusOr<std::optional<NegativePlaces>> NegativePlacesOf(OpPlanner& op, int64_t images) {
+absl::Status CheckImages(absl::Span<const Sequence> of_places, size_t images) {
+  if (of_places.size() == images) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("NegIndices is of ", of_places.size(), " images; want ", images, ", as X is"));
+}
+
+absl::StatusOr<std::optional<NegativePlaces>> NegativePlacesOf(OpPlanner& op, size_t images) {
   if (!op.HasInput("NegIndices")) return std::nullopt;
-  NegativePlaces negative;
-  const RunShape* const shape = op.TakeRunShape("NegIndices");
-  RETURN_IF_ERROR(op.CheckSize("NegIndices", op.InputDims("NegIndices")[0]));
+  NegativePlaces negative{Buffer(), ReadShape::Of(op, "NegIndices")};
+  RETURN_IF_ERROR(op.CheckSize("NegIndices", negative.shape.most[0]));
   ASSIGN_OR_RETURN(negative.places, op.Read("NegIndices", VarType::INT32));
-  if (shape != nullptr && shape->has_offsets()) {
-    negative.shape = *shape;
-    return negative;
-  }
-  ASSIGN_OR_RETURN(
-      const std::vector<Sequence> sequences,
-      SequencesOf("NegIndices", op.InputDims("NegIndices"), op.InputLod("NegIndices")));
-  if (static_cast<int64_t>(sequences.size()) != images) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("NegIndices is of ", sequences.size(), " images; want ", images, ", as X is"));
-  }
-  negative.offsets.push_back(0);
-  for (const Sequence& sequence : sequences) negative.offsets.push_back(sequence.end);
+  if (negative.shape.decided) return negative;
+  ASSIGN_OR_RETURN(const std::vector<Sequence> sequences,
+                   SequencesOf("NegIndices", negative.shape.most, negative.shape.lod));
+  RETURN_IF_ERROR(CheckImages(sequences, images));
   return negative;
 }
 
@@ -124,15 +117,11 @@ absl::Status Assign(const Targets& targets, absl::Span<const T> x,
 
 template <typename T>
 absl::Status AssignNegative(const Targets& targets, absl::Span<const int32_t> places,
-                            absl::Span<const int64_t> offsets, T mismatch, absl::Span<T> out,
+                            absl::Span<const Sequence> images, T mismatch, absl::Span<T> out,
                             absl::Span<float> weight) {
-  if (offsets.size() != targets.images.size() + 1) {
-    return absl::InvalidArgumentError(absl::StrCat("NegIndices is of ", offsets.size() - 1,
-                                                   " images; want ", targets.images.size(),
-                                                   ", as X is"));
-  }
-  for (size_t i = 0; i + 1 < offsets.size(); ++i) {
-    for (int64_t k = offsets[i]; k < offsets[i + 1]; ++k) {
+  RETURN_IF_ERROR(CheckImages(images, targets.images.size()));
+  for (size_t i = 0; i < images.size(); ++i) {
+    for (int64_t k = images[i].begin; k < images[i].end; ++k) {
       if (places[k] < 0 || places[k] >= targets.columns) {
         return absl::InvalidArgumentError(
             absl::StrCat("NegIndices has ", places[k], "; want 0 to ", targets.columns - 1));
@@ -159,13 +148,12 @@ absl::Status PlanTargetAssign(OpPlanner& op) {
   RETURN_IF_ERROR(ElementCount({count, targets.columns, targets.width}).status());
   ASSIGN_OR_RETURN(const Buffer x, op.Read("X", type.dtype));
   ASSIGN_OR_RETURN(const Buffer matches, op.Read("MatchIndices", VarType::INT32));
-  ASSIGN_OR_RETURN(const std::optional<NegativePlaces> negative, NegativePlacesOf(op, count));
+  ASSIGN_OR_RETURN(const std::optional<NegativePlaces> negative,
+                   NegativePlacesOf(op, targets.images.size()));
   std::vector<Buffer> reads = {x, matches};
   if (negative) {
     reads.push_back(negative->places);
-    if (negative->shape) {
-      for (const Buffer buffer : BuffersOf(*negative->shape)) reads.push_back(buffer);
-    }
+    for (const Buffer buffer : negative->shape.buffers()) reads.push_back(buffer);
   }
   const Buffer out = op.WriteAs("Out", {type.dtype, {count, targets.columns, targets.width}});
   const Buffer weight = op.WriteAs("OutWeight", {VarType::FP32, {count, targets.columns, 1}});
@@ -178,9 +166,9 @@ absl::Status PlanTargetAssign(OpPlanner& op) {
                       Assign<T>(targets, run.Of<T>(x), run.Of<int32_t>(matches), value,
                                 run.Of<T>(out), run.Floats(weight));
                   if (!status.ok() || !negative) return status;
-                  return AssignNegative<T>(targets, run.Of<int32_t>(negative->places),
-                                           negative->OffsetsIn(run), value, run.Of<T>(out),
-                                           run.Floats(weight));
+                  ASSIGN_OR_RETURN(const std::vector<Sequence> images, negative->ImagesIn(run));
+                  return AssignNegative<T>(targets, run.Of<int32_t>(negative->places), images,
+                                           value, run.Of<T>(out), run.Floats(weight));
                 }});
     return absl::OkStatus();
   });
@@ -210,33 +198,34 @@ absl::Status PlanMineHardExamples(OpPlanner& op) {
   const int64_t most =
       dims[0] * (mining.is_hard_example ? std::min(mining.sample_size, columns) : columns);
   const Buffer negative = op.WriteAs("NegIndices", {VarType::INT32, {most, 1}});
-  const RunShape shape = op.DecideShape("NegIndices", dims[0] + 1);
+  const RunShape shape = op.DecideShape("NegIndices", {dims[0] + 1});
   const Buffer updated = op.WriteAs("UpdatedMatchIndices", updated_type);
-  op.AddStep({reads, {negative, shape.dims, shape.offsets, updated}, [=](const StepContext& run) {
-                const absl::Span<int32_t> matched = run.Of<int32_t>(updated);
-                const absl::Span<const int32_t> before = run.Of<int32_t>(matches);
-                std::copy(before.begin(), before.end(), matched.begin());
-                std::vector<int64_t> places;
-                std::vector<int64_t> offsets = {0};
-                std::vector<float> sums(columns);
-                for (int64_t i = 0; i < dims[0]; ++i) {
-                  const auto part = [&](Buffer buffer) {
-                    return run.Floats(buffer).subspan(i * columns, columns);
-                  };
-                  const absl::Span<const float> of_image = part(losses);
-                  std::copy(of_image.begin(), of_image.end(), sums.begin());
-                  for (int64_t k = 0; reads.size() > 3 && k < columns; ++k) {
-                    sums[k] += part(reads[3])[k];
-                  }
-                  const std::vector<int64_t> mined = boxes::MineExamples<float>(
-                      mining, sums, part(distances), matched.subspan(i * columns, columns));
-                  places.insert(places.end(), mined.begin(), mined.end());
-                  offsets.push_back(static_cast<int64_t>(places.size()));
-                }
-                WriteRows<int32_t>(run, shape, {offsets.back(), 1}, places, negative);
-                DecideOffsets(run, shape, offsets);
-                return absl::OkStatus();
-              }});
+  op.AddStep(
+      {reads, {negative, shape.dims, shape.offsets[0], updated}, [=](const StepContext& run) {
+         const absl::Span<int32_t> matched = run.Of<int32_t>(updated);
+         const absl::Span<const int32_t> before = run.Of<int32_t>(matches);
+         std::copy(before.begin(), before.end(), matched.begin());
+         std::vector<int64_t> places;
+         std::vector<int64_t> offsets = {0};
+         std::vector<float> sums(columns);
+         for (int64_t i = 0; i < dims[0]; ++i) {
+           const auto part = [&](Buffer buffer) {
+             return run.Floats(buffer).subspan(i * columns, columns);
+           };
+           const absl::Span<const float> of_image = part(losses);
+           std::copy(of_image.begin(), of_image.end(), sums.begin());
+           for (int64_t k = 0; reads.size() > 3 && k < columns; ++k) {
+             sums[k] += part(reads[3])[k];
+           }
+           const std::vector<int64_t> mined = boxes::MineExamples<float>(
+               mining, sums, part(distances), matched.subspan(i * columns, columns));
+           places.insert(places.end(), mined.begin(), mined.end());
+           offsets.push_back(static_cast<int64_t>(places.size()));
+         }
+         WriteRows<int32_t>(run, shape, {offsets.back(), 1}, places, negative);
+         DecideOffsets(run, shape, offsets);
+         return absl::OkStatus();
+       }});
   return absl::OkStatus();
 }
 
@@ -325,13 +314,56 @@ absl::Status PlanSmoothL1LossGradient(OpPlanner& op) {
   return absl::OkStatus();
 }
 
+absl::Status PlanHuberLoss(OpPlanner& op) {
+  const TensorType type = op.InputType("X");
+  RETURN_IF_ERROR(op.CheckDims("Y", type.dims));
+  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X"));
+  ASSIGN_OR_RETURN(const Buffer y, op.ReadFloats("Y"));
+  const Buffer residual = op.WriteAs("Residual", type);
+  const Buffer out = op.WriteAs("Out", type);
+  const float delta = op.Number("delta");
+  op.AddStep({{x, y}, {residual, out}, [=](const StepContext& run) {
+                const absl::Span<const float> a = run.Floats(x);
+                const absl::Span<const float> b = run.Floats(y);
+                for (size_t i = 0; i < a.size(); ++i) {
+                  const float r = b[i] - a[i];
+                  const float size = std::abs(r);
+                  run.Floats(residual)[i] = r;
+                  run.Floats(out)[i] = size <= delta ? 0.5f * r * r : delta * (size - 0.5f * delta);
+                }
+                return absl::OkStatus();
+              }});
+  return absl::OkStatus();
+}
+
+absl::Status PlanHuberLossGradient(OpPlanner& op) {
+  const TensorType type = op.InputType("Residual");
+  RETURN_IF_ERROR(op.CheckDims("Out@GRAD", type.dims));
+  ASSIGN_OR_RETURN(const Buffer residual, op.ReadFloats("Residual"));
+  ASSIGN_OR_RETURN(const Buffer dout, op.ReadFloats("Out@GRAD"));
+  const Buffer dx = op.WriteAs("X@GRAD", type);
+  const Buffer dy = op.WriteAs("Y@GRAD", type);
+  const float delta = op.Number("delta");
+  op.AddStep({{residual, dout}, {dx, dy}, [=](const StepContext& run) {
+                const absl::Span<const float> differences = run.Floats(residual);
+                const absl::Span<const float> gradients = run.Floats(dout);
+                for (size_t i = 0; i < differences.size(); ++i) {
+                  const float r = differences[i];
+                  const float slope = std::abs(r) <= delta ? r : r > 0 ? delta : -delta;
+                  run.Floats(dy)[i] = gradients[i] * slope;
+                  run.Floats(dx)[i] = -gradients[i] * slope;
+                }
+                return absl::OkStatus();
+              }});
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 OpPlans BoxTrainingPlans() {
-  return {{"bipartite_match", PlanBipartiteMatch},
-          {"target_assign", PlanTargetAssign},
-          {"mine_hard_examples", PlanMineHardExamples},
-          {"smooth_l1_loss", PlanSmoothL1Loss},
+  return {{"bipartite_match", PlanBipartiteMatch},          {"target_assign", PlanTargetAssign},
+          {"mine_hard_examples", PlanMineHardExamples},     {"huber_loss", PlanHuberLoss},
+          {"huber_loss_grad", PlanHuberLossGradient},       {"smooth_l1_loss", PlanSmoothL1Loss},
           {"smooth_l1_loss_grad", PlanSmoothL1LossGradient}};
 }
 

@@ -10,12 +10,14 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ops/code_dtype.h"
 #include "ops/fused_work.h"
 #include "ops/window.h"
 #include "proto/base/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/epilogue.h"
 #include "runtime/executor/ops/image_form.h"
+#include "runtime/executor/ops/int8_convolution.h"
 #include "runtime/executor/ops/on_integers.h"
 #include "runtime/executor/ops/packed_weights.h"
 #include "runtime/kernels/convolution.h"
@@ -106,6 +108,9 @@ absl::Status AddBackwardFilters(OpPlanner& op, const kernels::ConvolutionShape& 
 absl::Status PlanConvolution(OpPlanner& op) {
   ASSIGN_OR_RETURN(const kernels::ConvolutionShape shape, ConvolutionShapeOf(op));
   const ImageForm form = FormOf(op);
+  if (IsCodeDtype(op.InputType("Input").dtype)) {
+    return PlanInt8Convolution(op, shape, form.layout());
+  }
   const EpilogueInput output{"Output", OutputOf(shape, form), form.channel_axis(), form.layout()};
   ASSIGN_OR_RETURN(
       const bool is_planned,

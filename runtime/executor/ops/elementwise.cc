@@ -3,6 +3,7 @@
 #include "runtime/kernels/elementwise.h"
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,11 +19,14 @@
 #include "proto/program/type_names.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/broadcast_reading.h"
+#include "runtime/executor/ops/element_pairs.h"
 #include "runtime/executor/ops/element_step.h"
 #include "runtime/executor/ops/in_memory.h"
 #include "runtime/executor/ops/planned_facts.h"
 #include "runtime/executor/ops/residual.h"
+#include "runtime/executor/ops/selected_rows.h"
 #include "runtime/kernels/integer_elementwise.h"
+#include "runtime/tensor.h"
 
 namespace fixpoint::executor {
 namespace {
@@ -62,7 +66,75 @@ absl::Status PlanProductOfCodes(OpPlanner& op) {
   return absl::OkStatus();
 }
 
+// Selected rows by one number.
+absl::Status PlanMultipleOfRows(OpPlanner& op, const TableRows& rows) {
+  ASSIGN_OR_RETURN(const Buffer y, op.ReadFloats("Y"));
+  PlanFunctionOfRows(
+      op, rows, {y},
+      [y](const StepContext& run, absl::Span<const float> x, absl::Span<float> products) {
+        const float factor = run.Floats(y)[0];
+        std::transform(x.begin(), x.end(), products.begin(),
+                       [factor](float element) { return element * factor; });
+      });
+  return absl::OkStatus();
+}
+
+// A result that the type does not hold is the nearest one that it does, as on the interpreter.
+template <typename T>
+T OfIntegers(Arithmetic arithmetic, T x, T y) {
+  const auto or_nearest = [](bool overflows, T result, bool is_negative) {
+    if (!overflows) return result;
+    return is_negative ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::max();
+  };
+  T result = 0;
+  switch (arithmetic) {
+    case Arithmetic::kAdd: {
+      const bool overflows = __builtin_add_overflow(x, y, &result);
+      return or_nearest(overflows, result, x < 0);
+    }
+    case Arithmetic::kSub: {
+      const bool overflows = __builtin_sub_overflow(x, y, &result);
+      return or_nearest(overflows, result, x < 0);
+    }
+    case Arithmetic::kMul: {
+      const bool overflows = __builtin_mul_overflow(x, y, &result);
+      return or_nearest(overflows, result, (x < 0) != (y < 0));
+    }
+    case Arithmetic::kMax:
+      return std::max(x, y);
+    default:
+      return std::min(x, y);
+  }
+}
+
+template <typename T>
+absl::Status PlanIntegers(OpPlanner& op, Arithmetic arithmetic) {
+  constexpr VarType::Type kType = DataTypeOf<T>();
+  ASSIGN_OR_RETURN(const Pairing pairing, PairingOf(op));
+  ASSIGN_OR_RETURN(const Buffer x, op.Read("X", kType));
+  ASSIGN_OR_RETURN(const Buffer y, op.Read("Y", kType));
+  const Buffer out = op.WriteAs("Out", {kType, pairing.dims});
+  op.AddStep({{x, y}, {out}, [=](const StepContext& run) {
+                const T* const a = run.Of<T>(x).data();
+                const T* const b = run.Of<T>(y).data();
+                T* const to = run.Of<T>(out).data();
+                ForEachPair(pairing, out.size, [=](int64_t i, int64_t x_i, int64_t y_i) {
+                  to[i] = OfIntegers<T>(arithmetic, a[x_i], b[y_i]);
+                });
+                return absl::OkStatus();
+              }});
+  return absl::OkStatus();
+}
+
 absl::Status PlanElementwise(OpPlanner& op, Arithmetic arithmetic) {
+  if (arithmetic != Arithmetic::kDiv && arithmetic != Arithmetic::kPow) {
+    const VarType::Type dtype = op.InputType("X").dtype;
+    if (dtype == VarType::INT32) return PlanIntegers<int32_t>(op, arithmetic);
+    if (dtype == VarType::INT64) return PlanIntegers<int64_t>(op, arithmetic);
+  }
+  if (arithmetic == Arithmetic::kMul && op.InputType("Y").size() == 1) {
+    if (const auto rows = FindRows(op, "X")) return PlanMultipleOfRows(op, *rows);
+  }
   const Dims& x_dims = op.InputDims("X");
   const Dims& y_dims = op.InputDims("Y");
   if (arithmetic == Arithmetic::kAdd && x_dims == y_dims) {

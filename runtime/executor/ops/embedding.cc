@@ -1,6 +1,7 @@
 // Rows of a table by their ids; from a table that is held as codes, only the floats of those rows.
-// The gradient is dense, is_sparse or not.
+// A sparse gradient is held as the rows that were looked up.
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "proto/base/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/row_codes.h"
+#include "runtime/executor/ops/selected_rows.h"
 #include "runtime/kernels/lookup.h"
 #include "runtime/row_formats.h"
 
@@ -44,6 +46,7 @@ struct CodedTable {
 absl::Status AddLookup(OpPlanner& op, const TableShape& shape, const CodedTable& table) {
   ASSIGN_OR_RETURN(const Buffer ids, op.Read("Ids", VarType::INT64));
   ASSIGN_OR_RETURN(const Buffer out, op.Write("Out"));
+  op.KeepRows("Ids", "Out");
   std::vector<Buffer> reads = {table.codes, table.scales, ids};
   if (table.offsets) reads.push_back(*table.offsets);
   op.AddStep({std::move(reads),
@@ -85,6 +88,7 @@ absl::Status PlanLookup(OpPlanner& op) {
   ASSIGN_OR_RETURN(const Buffer table, op.ReadFloats("W"));
   ASSIGN_OR_RETURN(const Buffer ids, op.Read("Ids", VarType::INT64));
   ASSIGN_OR_RETURN(const Buffer out, op.Write("Out"));
+  op.KeepRows("Ids", "Out");
   op.AddStep({{table, ids}, {out}, [=](const StepContext& run) {
                 RETURN_IF_ERROR(kernels::CheckIds(shape, run.Of<int64_t>(ids)));
                 kernels::LookUp(shape, run.Floats(table), run.Of<int64_t>(ids), run.Floats(out));
@@ -136,6 +140,7 @@ absl::Status PlanPackedLookup(OpPlanner& op) {
   ASSIGN_OR_RETURN(const Buffer table, op.ReadFloats("W"));
   ASSIGN_OR_RETURN(const Buffer ids, op.Read("Ids", VarType::INT64));
   ASSIGN_OR_RETURN(const Buffer out, op.Write("Out"));
+  op.KeepRows("Ids", "Out");
   op.AddStep({{table, ids}, {out}, [=](const StepContext& run) {
                 RETURN_IF_ERROR(kernels::CheckIds(shape, run.Of<int64_t>(ids)));
                 kernels::LookUpPacked(shape, run.Floats(table), run.Of<int64_t>(ids),
@@ -145,8 +150,26 @@ absl::Status PlanPackedLookup(OpPlanner& op) {
   return absl::OkStatus();
 }
 
+// A row for each id, and one for padding too, as the reference's.
+absl::Status PlanSparseGradient(OpPlanner& op, TableShape shape) {
+  shape.padding.reset();
+  ASSIGN_OR_RETURN(const Buffer ids, op.Read("Ids", VarType::INT64));
+  RETURN_IF_ERROR(op.CheckSize("Out@GRAD", ids.size * shape.width));
+  ASSIGN_OR_RETURN(const Buffer dout, op.ReadFloats("Out@GRAD"));
+  const Buffer checked = op.Scratch("ids", VarType::INT64, ids.size);
+  op.AddStep({{ids}, {checked}, [=](const StepContext& run) {
+                const absl::Span<int64_t> rows = run.Of<int64_t>(ids);
+                RETURN_IF_ERROR(kernels::CheckIds(shape, rows));
+                std::copy(rows.begin(), rows.end(), run.Of<int64_t>(checked).begin());
+                return absl::OkStatus();
+              }});
+  WriteTable(op, "W@GRAD", op.InputType("W"), {checked, dout, shape.width});
+  return absl::OkStatus();
+}
+
 absl::Status PlanGradient(OpPlanner& op) {
   ASSIGN_OR_RETURN(const TableShape shape, TableShapeOf(op));
+  if (op.attributes().Bool("is_sparse")) return PlanSparseGradient(op, shape);
   ASSIGN_OR_RETURN(const Buffer ids, op.Read("Ids", VarType::INT64));
   RETURN_IF_ERROR(op.CheckSize("Out@GRAD", ids.size * shape.width));
   ASSIGN_OR_RETURN(const Buffer dout, op.ReadFloats("Out@GRAD"));

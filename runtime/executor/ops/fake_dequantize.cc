@@ -14,6 +14,7 @@
 #include "ops/code_range.h"
 #include "proto/base/status_macros.h"
 #include "runtime/executor/op_plans.h"
+#include "runtime/executor/ops/int8_runtime.h"
 #include "runtime/executor/ops/quantized.h"
 #include "runtime/executor/ops/wide_codes.h"
 #include "runtime/kernels/fake_quantize.h"
@@ -29,8 +30,7 @@ struct Dequantization {
   absl::string_view output = "Out";
 };
 
-absl::Status PlanDequantize(OpPlanner& op, const Dequantization& d) {
-  if (!op.Wants(d.output)) return absl::OkStatus();
+absl::Status AddDequantize(OpPlanner& op, const Dequantization& d) {
   PlanBuilder& builder = op.builder();
   const Value& x = op.InputValue("X");
   ASSIGN_OR_RETURN(const ChannelView view, ViewChannels(op, d.channel_axis));
@@ -85,6 +85,13 @@ absl::Status PlanDequantize(OpPlanner& op, const Dequantization& d) {
                                     run.Floats(out));
                 return absl::OkStatus();
               }});
+  return absl::OkStatus();
+}
+
+absl::Status PlanDequantize(OpPlanner& op, const Dequantization& d) {
+  if (!op.Wants(d.output)) return absl::OkStatus();
+  RETURN_IF_ERROR(AddDequantize(op, d));
+  if (!d.channel_axis) op.KeepRunShape("X", d.output);
   return absl::OkStatus();
 }
 
@@ -172,6 +179,16 @@ absl::Status PlanChannelWise(OpPlanner& op) {
   return PlanDequantize(op, d);
 }
 
+// By oneDNN, or under paddle-mobile's name (int8_runtime.cc).
+absl::Status PlanEitherDequantize(OpPlanner& op) {
+  if (!op.HasInput("X")) return PlanDequantizeForOneDnn(op);
+  if (op.InputCount("Scales") > 0) return PlanChannelWise(op);
+  if (!op.HasInput("Scale")) {
+    return absl::InvalidArgumentError("X has no scale; want Scale or Scales");
+  }
+  return PlanMaxAbs(op);
+}
+
 // Dict has the floats that the codes from 0 on stand for; a negative code x is -Dict[x + 128].
 absl::Status PlanDequantizeLog(OpPlanner& op) {
   RETURN_IF_ERROR(op.CheckSize("Dict", kCodesInByte / 2));
@@ -204,6 +221,7 @@ absl::Status PlanDequantizeLinear(OpPlanner& op) {
 
 OpPlans FakeDequantizePlans() {
   return {{"fake_dequantize_max_abs", PlanMaxAbs},
+          {"dequantize", PlanEitherDequantize},
           {"dequantize_abs_max", PlanMaxAbs},
           {"fake_channel_wise_dequantize_max_abs", PlanChannelWise},
           {"dequantize_linear", PlanDequantizeLinear},

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "ops/power_of_two_range.h"
@@ -14,6 +16,7 @@
 #include "proto/base/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/batch_norm.h"
+#include "runtime/executor/ops/int8_runtime.h"
 #include "runtime/executor/ops/quantized.h"
 
 namespace fixpoint::executor {
@@ -45,10 +48,16 @@ absl::Status AddFindRanges(OpPlanner& op, std::optional<int> channel_axis, Buffe
   }
   ASSIGN_OR_RETURN(const ChannelView view, ViewChannels(op, channel_axis));
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", view.layout));
-  op.AddStep({{x},
+  std::optional<RunShape> shape;
+  if (!channel_axis) shape = RunShapeOfX(op);
+  std::vector<Buffer> reads = {x};
+  if (shape) reads.push_back(shape->dims);
+  op.AddStep({std::move(reads),
               {ranges},
               [=, channels = view.channels](const StepContext& run) {
-                kernels::FindRanges(run.Floats(x), channels, run.Floats(ranges));
+                kernels::Channels there = channels;
+                if (shape) there.inner = run.CountOf(shape, there.inner);
+                kernels::FindRanges(run.Floats(x).first(there.size()), there, run.Floats(ranges));
                 return absl::OkStatus();
               },
               "",
@@ -99,6 +108,21 @@ absl::Status PlanAbsMax(OpPlanner& op) {
   ASSIGN_OR_RETURN(const CodeOp quantize, CodeOpOf(op));
   const Buffer range = op.WriteAs("OutScale", kOneNumber);
   RETURN_IF_ERROR(AddRangesOfX(op, std::nullopt, range));
+  return AddQuantize(op, quantize, range);
+}
+
+// Under paddle-mobile's name (int8_runtime.cc): at InScale, or at the range of X.
+absl::Status PlanMobileQuantize(OpPlanner& op) {
+  ASSIGN_OR_RETURN(const CodeOp quantize, CodeOpOf(op));
+  if (op.HasInput("InScale")) {
+    if (!op.IsTest()) {
+      return absl::UnimplementedError("is_test is false; want a program for inference");
+    }
+    ASSIGN_OR_RETURN(const Buffer stored, StoredRange(op));
+    return AddQuantize(op, quantize, stored);
+  }
+  const Buffer range = op.WriteAs("OutScale", kOneNumber);
+  RETURN_IF_ERROR(AddFindRanges(op, std::nullopt, range));
   return AddQuantize(op, quantize, range);
 }
 
@@ -265,6 +289,10 @@ OpPlans FakeQuantizePlans() {
   return {
       {"fake_quantize_abs_max", PlanAbsMax},
       {"fake_quantize_dequantize_abs_max", PlanAbsMax},
+      {"quantize",
+       [](OpPlanner& op) {
+         return op.HasInput("X") ? PlanMobileQuantize(op) : PlanQuantizeForOneDnn(op);
+       }},
       {"fake_quantize_moving_average_abs_max", PlanMovingAverage},
       {"fake_quantize_dequantize_moving_average_abs_max", PlanMovingAverage},
       {"moving_average_abs_max_scale", PlanObserver},

@@ -12,7 +12,9 @@
 #include "absl/strings/str_cat.h"
 #include "ops/gate_function.h"
 #include "ops/lod.h"
+#include "ops/op_traits.h"
 #include "ops/recurrent_shape.h"
+#include "ops/recurrent_state.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/op.h"
 #include "runtime/executor/op_plans.h"
@@ -68,11 +70,14 @@ struct GatedOp {
   StepOrder order;
   std::string first_hidden;  // the slots of states before the first step
   std::string first_cell;    // "": there is none
+  int state_bits = 0;
+  int weight_axis = -1;  // of its columns; -1: its numbers are no matrix
 
   RecurrenceShape recurrence() const {
     RecurrenceShape recurrence;
     recurrence.cell = cell;
     recurrence.rows = order.counts;
+    recurrence.state_bits = state_bits;
     return recurrence;
   }
   int64_t columns() const { return cell.columns(); }
@@ -112,6 +117,8 @@ absl::StatusOr<GatedOp> LstmOf(const OpPlanner& op) {
   ASSIGN_OR_RETURN(cell.candidate, FunctionNamed(op, "candidate_activation"));
   lstm.first_hidden = "H0";
   lstm.first_cell = "C0";
+  lstm.weight_axis = 1;
+  ASSIGN_OR_RETURN(lstm.state_bits, StateBitsOf(op.attributes()));
   RETURN_IF_ERROR(ReadOrder(op, &lstm));
   return lstm;
 }
@@ -127,6 +134,7 @@ absl::StatusOr<GatedOp> GruOf(const OpPlanner& op) {
   ASSIGN_OR_RETURN(cell.gate, FunctionNamed(op, "gate_activation"));
   ASSIGN_OR_RETURN(cell.candidate, FunctionNamed(op, "activation"));
   gru.first_hidden = "H0";
+  ASSIGN_OR_RETURN(gru.state_bits, StateBitsOf(op.attributes()));
   RETURN_IF_ERROR(ReadOrder(op, &gru));
   return gru;
 }
@@ -174,11 +182,32 @@ absl::StatusOr<std::optional<BufferPart>> ReadFirst(OpPlanner& op, const GatedOp
   return WholeOf(in_order);
 }
 
+// The codes of Weight, where the products with it are of codes.
+absl::StatusOr<std::optional<WeightCodes>> ReadWeightCodes(OpPlanner& op, const GatedOp& gated) {
+  if (TraitsOf(op.op()).is_on_integers) {
+    RETURN_IF_ERROR(CheckStateBits(gated.state_bits));
+    if (!StateSumsFit(gated.state_bits, gated.cell.width)) {
+      return absl::InvalidArgumentError("sums of so many products of codes do not fit in integers");
+    }
+    ASSIGN_OR_RETURN(WeightCodes lowered, ReadLoweredWeights(op, "Weight", 0, 0, gated.columns()));
+    return lowered;
+  }
+  if (gated.state_bits == 0 || !StateSumsFit(gated.state_bits, gated.cell.width)) {
+    return std::nullopt;
+  }
+  const std::optional<Codes> held = FindWeightCodes(op, "Weight", 0, gated.weight_axis);
+  if (!held) return std::nullopt;
+  return AddScales(op, *held, gated.columns(), StepOfStates(gated.state_bits));
+}
+
 absl::StatusOr<PlannedRecurrence> AddForward(OpPlanner& op, const GatedOp& gated) {
   ASSIGN_OR_RETURN(const Buffer input, op.ReadFloats("Input"));
   ASSIGN_OR_RETURN(const Buffer sums, Gathered(op, gated.order.rows, gated.columns(), input));
   RecurrenceOperands operands;
-  ASSIGN_OR_RETURN(operands.weights, op.ReadFloats("Weight"));
+  ASSIGN_OR_RETURN(operands.codes, ReadWeightCodes(op, gated));
+  if (!operands.codes) {
+    ASSIGN_OR_RETURN(operands.weights, op.ReadFloats("Weight"));
+  }
   if (op.HasInput("Bias")) {
     ASSIGN_OR_RETURN(const Buffer bias, op.ReadFloats("Bias"));
     operands.bias = {bias, 0, gated.columns()};
@@ -203,8 +232,10 @@ absl::Status PlanLstm(OpPlanner& op) {
   ASSIGN_OR_RETURN(PlannedRecurrence planned, AddForward(op, lstm));
   WriteStates(op, lstm, "Hidden", planned.hidden);
   WriteStates(op, lstm, "Cell", *planned.cells);
-  DeferZeros(op, "BatchGate", {VarType::FP32, {lstm.shape.rows, lstm.columns()}});
-  DeferZeros(op, "BatchCellPreAct", {VarType::FP32, lstm.state_dims()});
+  if (!TraitsOf(op.op()).is_on_integers) {
+    DeferZeros(op, "BatchGate", {VarType::FP32, {lstm.shape.rows, lstm.columns()}});
+    DeferZeros(op, "BatchCellPreAct", {VarType::FP32, lstm.state_dims()});
+  }
   if (op.Wants("Hidden")) op.builder().Attach(op.OutputValue("Hidden"), std::move(planned));
   return absl::OkStatus();
 }
@@ -213,9 +244,11 @@ absl::Status PlanGru(OpPlanner& op) {
   ASSIGN_OR_RETURN(const GatedOp gru, GruOf(op));
   ASSIGN_OR_RETURN(PlannedRecurrence planned, AddForward(op, gru));
   WriteStates(op, gru, "Hidden", planned.hidden);
-  DeferZeros(op, "BatchGate", {VarType::FP32, {gru.shape.rows, gru.columns()}});
-  for (const char* slot : {"BatchResetHiddenPrev", "BatchHidden"}) {
-    DeferZeros(op, slot, {VarType::FP32, gru.state_dims()});
+  if (!TraitsOf(op.op()).is_on_integers) {
+    DeferZeros(op, "BatchGate", {VarType::FP32, {gru.shape.rows, gru.columns()}});
+    for (const char* slot : {"BatchResetHiddenPrev", "BatchHidden"}) {
+      DeferZeros(op, slot, {VarType::FP32, gru.state_dims()});
+    }
   }
   if (op.Wants("Hidden")) op.builder().Attach(op.OutputValue("Hidden"), std::move(planned));
   return absl::OkStatus();
@@ -310,7 +343,9 @@ absl::Status AddGruWeightGradient(OpPlanner& op, const GatedOp& gru,
   const std::string name = absl::StrCat(op.type(), " of Weight");
   RETURN_IF_ERROR(AddProduct(op, {1, width, rows, 2 * width, /*transpose_x=*/true}, 1, back.before,
                              of_gates, first, name));
-  RETURN_IF_ERROR(AddProduct(op, {1, width, rows, width, /*transpose_x=*/true}, 1, *forward.inner,
+  const Buffer reset =
+      gru.state_bits == 0 ? *forward.inner : AddRoundedStates(op, gru.state_bits, *forward.inner);
+  RETURN_IF_ERROR(AddProduct(op, {1, width, rows, width, /*transpose_x=*/true}, 1, reset,
                              of_candidate, second, name));
   op.AddStep({{first, second},
               {dweight},
@@ -336,7 +371,8 @@ void WriteFirstGradient(OpPlanner& op, const GatedOp& gated, const std::string& 
 absl::Status PlanGradient(OpPlanner& op, const GatedOp& gated) {
   RETURN_IF_ERROR(op.CheckDims("Hidden@GRAD", gated.state_dims()));
   ASSIGN_OR_RETURN(const Buffer dhidden, op.ReadFloats("Hidden@GRAD"));
-  ASSIGN_OR_RETURN(const PlannedRecurrence forward, ForwardOf(op, gated));
+  ASSIGN_OR_RETURN(PlannedRecurrence forward, ForwardOf(op, gated));
+  ASSIGN_OR_RETURN(forward.operands.weights, op.ReadFloats("Weight"));
   ASSIGN_OR_RETURN(const Buffer dstates, Gathered(op, gated.order.rows, gated.cell.width, dhidden));
   ASSIGN_OR_RETURN(const RecurrenceBack back,
                    AddRecurrenceBack(op, forward, dstates, std::nullopt, std::nullopt));
@@ -366,9 +402,10 @@ PlanFunction GradientOf(absl::StatusOr<GatedOp> (*gated_of)(const OpPlanner&)) {
 }  // namespace
 
 OpPlans GatedSequencePlans() {
-  return {{"lstm", PlanLstm},        {"lstm_grad", GradientOf(LstmOf)},
-          {"gru", PlanGru},          {"gru_grad", GradientOf(GruOf)},
-          {"gru_unit", PlanGruUnit}, {"gru_unit_grad", GradientOf(GruUnitOf)}};
+  return {{"lstm", PlanLstm},         {"lstm_grad", GradientOf(LstmOf)},
+          {"integer_lstm", PlanLstm}, {"integer_gru", PlanGru},
+          {"gru", PlanGru},           {"gru_grad", GradientOf(GruOf)},
+          {"gru_unit", PlanGruUnit},  {"gru_unit_grad", GradientOf(GruUnitOf)}};
 }
 
 }  // namespace fixpoint::executor

@@ -14,6 +14,7 @@
 #include "runtime/executor/ops/element_types.h"
 #include "runtime/executor/ops/indices.h"
 #include "runtime/executor/ops/lines_of.h"
+#include "runtime/executor/ops/run_shape.h"
 #include "runtime/kernels/comparison.h"
 #include "runtime/kernels/take.h"
 
@@ -84,6 +85,7 @@ absl::Status PlanPick(OpPlanner& op, PickedFunction picked_of) {
   ASSIGN_OR_RETURN(const PickedExtents extents, ExtentsOf(op, picked));
   const Buffer out = op.WriteAs("Out", {dtype, picked.dims});
   std::vector<Buffer> reads = {x, index};
+  const Dims most = op.InputDims("X");
   if (extents.x) reads.push_back(extents.x->dims);
   if (extents.index) {
     reads.push_back(extents.index->dims);
@@ -95,7 +97,11 @@ absl::Status PlanPick(OpPlanner& op, PickedFunction picked_of) {
       using Index = decltype(number);
       op.AddStep({reads, {out}, [=, lines = picked.lines](const StepContext& run) {
                     Lines there = lines;
-                    if (extents.x) there.length = run.Of<int64_t>(extents.x->dims)[0];
+                    if (extents.x) {
+                      const absl::Span<const int64_t> dims = run.Of<int64_t>(extents.x->dims);
+                      RETURN_IF_ERROR(CheckDecidesRows(dims, most));
+                      there.length = dims[0];
+                    }
                     const absl::Span<T> taken = run.Of<T>(out);
                     const int64_t places = run.CountOf(extents.index, index.size);
                     std::fill(taken.begin() + places * lines.inner * lines.outer, taken.end(), T());
@@ -221,6 +227,90 @@ absl::Status PlanTakeAlongGradient(OpPlanner& op, const char* input, const char*
   });
 }
 
+// What put_along_axis does with the numbers at a place.
+enum class Putting { kAssign, kAdd, kMultiply };
+
+absl::StatusOr<Putting> PuttingOf(const OpPlanner& op) {
+  const std::string name = op.attributes().String("Reduce");
+  if (name == "assign") return Putting::kAssign;
+  if (name == "add") return Putting::kAdd;
+  if (name == "mul" || name == "multiply") return Putting::kMultiply;
+  return absl::UnimplementedError(
+      absl::StrCat("Reduce is \"", name, "\"; want assign, add or multiply"));
+}
+
+// Puts values to their places of a result, which holds Input.
+template <typename Index>
+absl::Status PutValues(const Along& along, Putting putting, bool includes_self,
+                       absl::Span<const Index> index, const float* from, float* to) {
+  if (putting == Putting::kAssign) {
+    return ForEachAlong<Index>(along, index, [=](int64_t i, int64_t at) { to[at] = from[i]; });
+  }
+  if (!includes_self) {
+    const float nothing = putting == Putting::kAdd ? 0.0f : 1.0f;
+    RETURN_IF_ERROR(
+        ForEachAlong<Index>(along, index, [=](int64_t, int64_t at) { to[at] = nothing; }));
+  }
+  if (putting == Putting::kAdd) {
+    return ForEachAlong<Index>(along, index, [=](int64_t i, int64_t at) { to[at] += from[i]; });
+  }
+  return ForEachAlong<Index>(along, index, [=](int64_t i, int64_t at) { to[at] *= from[i]; });
+}
+
+absl::Status PlanPutAlong(OpPlanner& op) {
+  const TensorType type = op.InputType("Input");
+  ASSIGN_OR_RETURN(const Along along, AlongOf(op, type.dims, op.attributes().Int("Axis")));
+  RETURN_IF_ERROR(op.CheckDims("Value", op.InputDims("Index")));
+  ASSIGN_OR_RETURN(const Putting putting, PuttingOf(op));
+  const bool includes_self = op.attributes().Bool("Include_self");
+  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("Input"));
+  ASSIGN_OR_RETURN(const Buffer value, op.ReadFloats("Value"));
+  ASSIGN_OR_RETURN(const Buffer index, ReadIndices(op, "Index"));
+  const Buffer result = op.WriteAs("Result", type);
+  return WithIndexType(op, "Index", [&](auto number) {
+    using Index = decltype(number);
+    op.AddStep({{x, value, index}, {result}, [=](const StepContext& run) {
+                  const absl::Span<const float> before = run.Floats(x);
+                  std::copy(before.begin(), before.end(), run.Floats(result).begin());
+                  return PutValues<Index>(along, putting, includes_self, run.Of<Index>(index),
+                                          run.Floats(value).data(), run.Floats(result).data());
+                }});
+    return absl::OkStatus();
+  });
+}
+
+// Where a place is assigned, what Input has there is gone.
+absl::Status PlanPutAlongGradient(OpPlanner& op) {
+  const TensorType type = op.InputType("Input");
+  ASSIGN_OR_RETURN(const Along along, AlongOf(op, type.dims, op.attributes().Int("Axis")));
+  RETURN_IF_ERROR(op.CheckDims("Result@GRAD", type.dims));
+  RETURN_IF_ERROR(op.CheckDims("Value", op.InputDims("Index")));
+  ASSIGN_OR_RETURN(const Putting putting, PuttingOf(op));
+  if (putting == Putting::kMultiply) {
+    return absl::UnimplementedError("Reduce is multiply; want assign or add for a gradient");
+  }
+  const bool keeps = putting == Putting::kAdd && op.attributes().Bool("Include_self");
+  ASSIGN_OR_RETURN(const Buffer dresult, op.ReadFloats("Result@GRAD"));
+  ASSIGN_OR_RETURN(const Buffer index, ReadIndices(op, "Index"));
+  const Buffer dinput = op.WriteAs("Input@GRAD", type);
+  const Buffer dvalue = op.WriteAs("Value@GRAD", op.InputType("Value"));
+  return WithIndexType(op, "Index", [&](auto number) {
+    using Index = decltype(number);
+    op.AddStep({{dresult, index}, {dinput, dvalue}, [=](const StepContext& run) {
+                  const absl::Span<const float> from = run.Floats(dresult);
+                  float* const of_input = run.Floats(dinput).data();
+                  float* const of_value = run.Floats(dvalue).data();
+                  std::copy(from.begin(), from.end(), of_input);
+                  return ForEachAlong<Index>(along, run.Of<Index>(index),
+                                             [=](int64_t i, int64_t at) {
+                                               of_value[i] = from[at];
+                                               if (!keeps) of_input[at] = 0;
+                                             });
+                }});
+    return absl::OkStatus();
+  });
+}
+
 absl::Status CheckIsMatrix(const OpPlanner& op) {
   if (op.InputDims("X").size() == 2) return absl::OkStatus();
   return absl::InvalidArgumentError(
@@ -297,6 +387,8 @@ OpPlans GatheringPlans() {
        [](OpPlanner& op) {
          return PlanTakeAlongGradient(op, "Input", "Result", op.attributes().Int("Axis"));
        }},
+      {"put_along_axis", PlanPutAlong},
+      {"put_along_axis_grad", PlanPutAlongGradient},
       {"where", PlanWhere, AlwaysRoundsOnce},
       {"where_grad", PlanWhereGradient},
   };

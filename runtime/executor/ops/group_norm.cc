@@ -19,12 +19,13 @@ namespace {
 using kernels::GroupNorm;
 using kernels::GroupNormShape;
 
-// X [batch, channels, ...] or, `is_nhwc`, [batch, ..., channels].
-absl::StatusOr<GroupNormShape> ShapeOf(const OpPlanner& op, Layout layout, bool is_nhwc = false) {
-  const Dims& dims = op.InputDims("X");
+// An input [batch, channels, ...] or, `is_nhwc`, [batch, ..., channels].
+absl::StatusOr<GroupNormShape> ShapeOf(const OpPlanner& op, Layout layout, bool is_nhwc = false,
+                                       absl::string_view slot = "X") {
+  const Dims& dims = op.InputDims(slot);
   if (dims.size() < 2) {
     return absl::InvalidArgumentError(
-        absl::StrCat("X is ", DimsText(dims), "; want 2 dimensions or more"));
+        absl::StrCat(slot, " is ", DimsText(dims), "; want 2 dimensions or more"));
   }
   GroupNormShape shape;
   shape.batch = dims[0];
@@ -106,34 +107,88 @@ absl::Status PlanInstanceNorm(OpPlanner& op) {
                  {"SavedMean", "SavedVariance", {shape.batch * shape.channels}, true});
 }
 
+// What the gradient op of a norm reads and writes beside its images.
+struct NormGradient {
+  std::shared_ptr<GroupNorm> norm;
+  Buffer dy;
+  std::optional<Buffer> scale;
+  Buffer dx;
+  std::optional<Buffer> dscale;
+  std::optional<Buffer> dbias;
+
+  std::vector<Buffer> outputs() const { return With({dx}, {dscale, dbias}); }
+};
+
+absl::StatusOr<NormGradient> NormGradientOf(OpPlanner& op, const GroupNormShape& shape,
+                                            Layout layout) {
+  NormGradient gradient;
+  ASSIGN_OR_RETURN(gradient.norm, GroupNorm::Plan(shape));
+  ASSIGN_OR_RETURN(gradient.dy, op.ReadFloats("Y@GRAD", layout));
+  ASSIGN_OR_RETURN(gradient.scale, ReadChannels(op, "Scale", shape));
+  const TensorType channels{VarType::FP32, {shape.channels}};
+  gradient.dx = op.WriteOver("X@GRAD", op.InputType("Y@GRAD"), layout, gradient.dy);
+  if (op.Wants("Scale@GRAD")) gradient.dscale = op.WriteAs("Scale@GRAD", channels);
+  if (op.Wants("Bias@GRAD")) gradient.dbias = op.WriteAs("Bias@GRAD", channels);
+  return gradient;
+}
+
+absl::Status AddGradient(OpPlanner& op, const GroupNormShape& shape, Layout layout) {
+  RETURN_IF_ERROR(op.CheckDims("Y@GRAD", op.InputDims("X")));
+  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", layout));
+  ASSIGN_OR_RETURN(const NormGradient gradient, NormGradientOf(op, shape, layout));
+  op.AddStep({With({x, gradient.dy}, {gradient.scale}), gradient.outputs(),
+              [=](const StepContext& run) {
+                gradient.norm->Backward(run.Floats(x), run.Floats(gradient.dy),
+                                        FloatsOrNone(run, gradient.scale), run.Floats(gradient.dx),
+                                        FloatsOrNone(run, gradient.dscale),
+                                        FloatsOrNone(run, gradient.dbias));
+                return absl::OkStatus();
+              },
+              gradient.norm->implementation()});
+  return absl::OkStatus();
+}
+
+absl::Status AddGradientFromOutput(OpPlanner& op, const GroupNormShape& shape, Layout layout) {
+  RETURN_IF_ERROR(op.CheckDims("Y@GRAD", op.InputDims("Y")));
+  RETURN_IF_ERROR(op.CheckSize("Variance", shape.batch * shape.groups));
+  ASSIGN_OR_RETURN(const Buffer y, op.ReadFloats("Y", layout));
+  ASSIGN_OR_RETURN(const Buffer variance, op.ReadFloats("Variance"));
+  ASSIGN_OR_RETURN(const std::optional<Buffer> bias, ReadChannels(op, "Bias", shape));
+  ASSIGN_OR_RETURN(const NormGradient gradient, NormGradientOf(op, shape, layout));
+  op.AddStep({With({y, variance, gradient.dy}, {gradient.scale, bias}), gradient.outputs(),
+              [=](const StepContext& run) {
+                gradient.norm->BackwardFromOutput(
+                    run.Floats(y), run.Floats(variance), run.Floats(gradient.dy),
+                    FloatsOrNone(run, gradient.scale), FloatsOrNone(run, bias),
+                    run.Floats(gradient.dx), FloatsOrNone(run, gradient.dscale),
+                    FloatsOrNone(run, gradient.dbias));
+                return absl::OkStatus();
+              },
+              gradient.norm->implementation()});
+  return absl::OkStatus();
+}
+
 absl::Status PlanInstanceNormGradient(OpPlanner& op) {
   const Layout layout = op.InputLayout("Y@GRAD");
   ASSIGN_OR_RETURN(const GroupNormShape shape, ShapeOf(op, layout));
-  ASSIGN_OR_RETURN(const std::shared_ptr<GroupNorm> norm, GroupNorm::Plan(shape));
-  RETURN_IF_ERROR(op.CheckSize("Y@GRAD", shape.size()));
-  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", layout));
-  ASSIGN_OR_RETURN(const Buffer dy, op.ReadFloats("Y@GRAD", layout));
-  ASSIGN_OR_RETURN(const std::optional<Buffer> scale, ReadChannels(op, "Scale", shape));
-  const TensorType channels{VarType::FP32, {shape.channels}};
-  const Buffer dx = op.WriteOver("X@GRAD", op.InputType("X"), layout, dy);
-  std::optional<Buffer> dscale;
-  std::optional<Buffer> dbias;
-  if (op.Wants("Scale@GRAD")) dscale = op.WriteAs("Scale@GRAD", channels);
-  if (op.Wants("Bias@GRAD")) dbias = op.WriteAs("Bias@GRAD", channels);
-  op.AddStep({With({x, dy}, {scale}), With({dx}, {dscale, dbias}),
-              [=](const StepContext& run) {
-                norm->Backward(run.Floats(x), run.Floats(dy), FloatsOrNone(run, scale),
-                               run.Floats(dx), FloatsOrNone(run, dscale), FloatsOrNone(run, dbias));
-                return absl::OkStatus();
-              },
-              norm->implementation()});
-  return absl::OkStatus();
+  return AddGradient(op, shape, layout);
+}
+
+// Before 2.0 the gradient op is not given X.
+absl::Status PlanGroupNormGradient(OpPlanner& op) {
+  const bool has_x = op.era() == Era::kPaddle2;
+  const bool is_nhwc = IsChannelsLast(op.attributes().String("data_layout"));
+  const Layout layout = is_nhwc ? Layout::kRowMajor : op.InputLayout("Y@GRAD");
+  ASSIGN_OR_RETURN(GroupNormShape shape, ShapeOf(op, layout, is_nhwc, has_x ? "X" : "Y"));
+  shape.groups = op.attributes().Int("groups");
+  return has_x ? AddGradient(op, shape, layout) : AddGradientFromOutput(op, shape, layout);
 }
 
 }  // namespace
 
 OpPlans GroupNormPlans() {
   return {{"group_norm", PlanGroupNorm},
+          {"group_norm_grad", PlanGroupNormGradient},
           {"instance_norm", PlanInstanceNorm},
           {"instance_norm_grad", PlanInstanceNormGradient}};
 }

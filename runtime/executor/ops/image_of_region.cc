@@ -23,8 +23,7 @@ absl::StatusOr<std::vector<int64_t>> ImageOfRegion::In(const StepContext& run) c
   if (counts) return boxes::ImagesFromCounts("the counts of images", counts->In(run), regions);
   if (offset_tensor) return boxes::ImagesFromOffsets("RoisLod", offset_tensor->In(run), regions);
   if (!shape || !shape->has_offsets()) return boxes::ImagesFromOffsets(slot, offsets, regions);
-  const absl::Span<const int64_t> decided = run.Of<int64_t>(shape->offsets);
-  return boxes::ImagesFromOffsets(slot, decided.subspan(1, decided[0]), regions);
+  return boxes::ImagesFromOffsets(slot, OffsetsIn(run, *shape, shape->offsets.size() - 1), regions);
 }
 
 absl::StatusOr<ImageOfRegion> ReadImageOfRegion(OpPlanner& op, absl::string_view regions_slot,
@@ -35,7 +34,7 @@ absl::StatusOr<ImageOfRegion> ReadImageOfRegion(OpPlanner& op, absl::string_view
   images.most = op.InputDims(regions_slot, index)[0];
   if (const RunShape* shape = op.TakeRunShape(regions_slot, index); shape != nullptr) {
     images.shape = *shape;
-    for (const Buffer buffer : BuffersOf(*shape)) reads->push_back(buffer);
+    for (const Buffer buffer : shape->buffers()) reads->push_back(buffer);
   }
   if (IsThere(op, counts_slot, index)) {
     ASSIGN_OR_RETURN(images.counts, ReadCounts(op, counts_slot, index));
@@ -50,7 +49,7 @@ absl::StatusOr<ImageOfRegion> ReadImageOfRegion(OpPlanner& op, absl::string_view
     return images;
   }
   if (images.shape && images.shape->has_offsets()) {
-    images.image_count = images.shape->offsets.size - 2;
+    images.image_count = images.shape->offsets.back().size - 2;
     return images;
   }
   const LoD& lod = op.builder().LodOf(op.InputValue(regions_slot, index));

@@ -91,12 +91,13 @@ absl::Status PlanWhereIndex(OpPlanner& op) {
   });
 }
 
-// Known from the shape.
+// Known from the shape, or when the run decides it.
 absl::Status PlanIsEmpty(OpPlanner& op) {
-  const bool is_empty = op.InputType("X").size() == 0;
+  const ReadShape shape = ReadShape::Of(op, "X");
   const Buffer out = op.WriteAs("Out", {VarType::BOOL, {1}});
-  op.AddStep({{}, {out}, [=](const StepContext& run) {
-                run.Of<bool>(out)[0] = is_empty;
+  op.AddStep({shape.buffers(), {out}, [=](const StepContext& run) {
+                const Dims dims = shape.DimsIn(run);
+                run.Of<bool>(out)[0] = std::find(dims.begin(), dims.end(), 0) != dims.end();
                 return absl::OkStatus();
               }});
   return absl::OkStatus();

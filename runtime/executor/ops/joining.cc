@@ -194,7 +194,9 @@ absl::Status PlanSplit(OpPlanner& op) {
                                                    " add up to ", start, " on axis ", axis,
                                                    "; want ", type.dims[axis]));
   }
-  return AddTake(op, {x, DimsInMemory(type.dims, layout)}, parts);
+  RETURN_IF_ERROR(AddTake(op, {x, DimsInMemory(type.dims, layout)}, parts));
+  if (axis > 0 && layout == Layout::kRowMajor) op.KeepRows("X", "Out");
+  return absl::OkStatus();
 }
 
 absl::Status PlanStack(OpPlanner& op, absl::string_view input, absl::string_view output) {

@@ -79,7 +79,7 @@ absl::Status PlanDequantizeWide(OpPlanner& op) {
 
 // An op that no rule of lowering took is computed on codes if it was computed so in the portable
 // program.
-absl::Status PlanDequantize(OpPlanner& op) {
+absl::Status AddDequantize(OpPlanner& op) {
   ASSIGN_OR_RETURN(const TensorType type, op.OutputType("Out"));
   ASSIGN_OR_RETURN(const bool is_wide, IsWide(op, "X"));
   if (is_wide) return PlanDequantizeWide(op);
@@ -94,6 +94,12 @@ absl::Status PlanDequantize(OpPlanner& op) {
     codes.zero_point = AddNumber(op, "zero_point", static_cast<float>(zero_point));
   }
   op.builder().WriteCodes(op.OutputValue("Out"), type, codes, /*holds_codes=*/false);
+  return absl::OkStatus();
+}
+
+absl::Status PlanDequantize(OpPlanner& op) {
+  RETURN_IF_ERROR(AddDequantize(op));
+  op.KeepRunShape("X", "Out");
   return absl::OkStatus();
 }
 

@@ -39,7 +39,10 @@ absl::Status AddTopK(OpPlanner& op, int64_t axis, bool largest) {
   RETURN_IF_ERROR(op.CheckAbsent("K"));
   const int rank = static_cast<int>(op.InputDims("X").size());
   ASSIGN_OR_RETURN(const int at, NormalizeAxis(axis, rank));
-  return AddOrdered(op, at, op.attributes().Int("k"), largest);
+  RETURN_IF_ERROR(AddOrdered(op, at, op.attributes().Int("k"), largest));
+  if (at == 0) return absl::OkStatus();
+  for (const char* output : {"Out", "Indices"}) op.KeepRows("X", output);
+  return absl::OkStatus();
 }
 
 absl::Status PlanSort(OpPlanner& op) {

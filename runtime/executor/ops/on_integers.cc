@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "ops/bias_codes.h"
+#include "ops/code_dtype.h"
 #include "ops/code_range.h"
 #include "ops/codes/coded_product.h"
 #include "ops/op_traits.h"
@@ -54,15 +55,50 @@ struct OperandSums {
   }
 };
 
+// Codes of a byte that are the elements of an input: with a step of 1.
+absl::StatusOr<Codes> ReadNumbersOfByte(OpPlanner& op, absl::string_view slot,
+                                        kernels::CodeType type, Layout layout) {
+  PlanBuilder& builder = op.builder();
+  Codes codes;
+  codes.type = type;
+  codes.largest_code = 1;
+  codes.layout = layout;
+  if (IsCodeDtype(op.InputType(slot).dtype)) {
+    ASSIGN_OR_RETURN(codes.codes, op.Read(slot, codes.dtype(), layout));
+  } else {
+    ASSIGN_OR_RETURN(const std::optional<Codes> held,
+                     builder.ReadCodes(op.InputValue(slot), layout));
+    codes.codes = held->codes;
+  }
+  codes.ranges = op.Scratch("step", VarType::FP32, 1);
+  op.AddStep({{},
+              {codes.ranges},
+              [step = codes.ranges](const StepContext& run) {
+                run.Floats(step)[0] = 1;
+                return absl::OkStatus();
+              },
+              "",
+              0,
+              "set step"});
+  return codes;
+}
+
+// The codes of an operand, whether its elements are codes or what they stand for.
+absl::StatusOr<Codes> ReadCodesOf(OpPlanner& op, absl::string_view slot, Layout layout) {
+  if (const std::optional<kernels::CodeType> numbers = NumbersOfByte(op, slot)) {
+    return ReadNumbersOfByte(op, slot, *numbers, layout);
+  }
+  ASSIGN_OR_RETURN(const std::optional<Codes> codes,
+                   op.builder().ReadCodes(op.InputValue(slot), layout));
+  return *codes;
+}
+
 absl::StatusOr<IntegerOperands> ReadIntegerOperands(OpPlanner& op, const CodedProduct& product,
                                                     Layout input_layout) {
   const ProductTrait& trait = *TraitsOf(op.op()).product;
-  PlanBuilder& builder = op.builder();
   IntegerOperands read;
   read.product = product;
-  ASSIGN_OR_RETURN(const std::optional<Codes> inputs,
-                   builder.ReadCodes(op.InputValue(trait.activation), input_layout));
-  read.inputs = *inputs;
+  ASSIGN_OR_RETURN(read.inputs, ReadCodesOf(op, trait.activation, input_layout));
   if (const RowCodes* const rows = FindRowCodes(op, trait.weight); rows != nullptr) {
     read.weights.codes = rows->codes;
     read.weights.ranges = rows->scales;
@@ -71,9 +107,7 @@ absl::StatusOr<IntegerOperands> ReadIntegerOperands(OpPlanner& op, const CodedPr
     read.weight_zero_points = rows->zero_points;
     return read;
   }
-  ASSIGN_OR_RETURN(const std::optional<Codes> weights,
-                   builder.ReadCodes(op.InputValue(trait.weight), Layout::kRowMajor));
-  read.weights = *weights;
+  ASSIGN_OR_RETURN(read.weights, ReadCodesOf(op, trait.weight, Layout::kRowMajor));
   return read;
 }
 

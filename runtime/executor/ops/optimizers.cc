@@ -8,7 +8,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "proto/base/status_macros.h"
+#include "proto/program/op.h"
 #include "runtime/executor/op_plans.h"
+#include "runtime/executor/ops/selected_rows.h"
 
 namespace fixpoint::executor {
 namespace {
@@ -20,12 +22,16 @@ struct Update {
   Buffer parameter;
 };
 
-absl::StatusOr<Update> Begin(OpPlanner& op) {
+absl::Status CheckUpdate(const OpPlanner& op) {
   if (op.attributes().Bool("multi_precision")) {
     return absl::UnimplementedError("multi_precision is true; want parameters of one precision");
   }
   RETURN_IF_ERROR(op.CheckSize("LearningRate", 1));
-  RETURN_IF_ERROR(op.CheckSize("Grad", op.InputType("Param").size()));
+  return op.CheckSize("Grad", op.InputType("Param").size());
+}
+
+absl::StatusOr<Update> Begin(OpPlanner& op) {
+  RETURN_IF_ERROR(CheckUpdate(op));
   Update update;
   ASSIGN_OR_RETURN(update.gradient, op.ReadFloats("Grad"));
   ASSIGN_OR_RETURN(update.rate, op.ReadFloats("LearningRate"));
@@ -41,8 +47,8 @@ struct State {
   // The buffer after the step, with the value before the step in it.
   absl::Span<float> Next(const StepContext& run) const {
     const absl::Span<float> next = run.Floats(after);
-    if (after != before) {
-      const absl::Span<float> read = run.Floats(before);
+    const absl::Span<float> read = run.Floats(before);
+    if (next.data() != read.data()) {
       std::copy(read.begin(), read.end(), next.begin());
     }
     return next;
@@ -57,7 +63,46 @@ absl::StatusOr<State> ReadState(OpPlanner& op, absl::string_view in, absl::strin
   return state;
 }
 
+// An update by selected rows of the gradient, which touches no others.
+struct RowsUpdate {
+  TableRows gradient;
+  Buffer rate;
+  State parameter;
+
+  std::vector<Buffer> Reads(std::vector<Buffer> others = {}) const {
+    others.insert(others.end(), {rate, parameter.before});
+    for (const Buffer& buffer : gradient.buffers()) others.push_back(buffer);
+    return others;
+  }
+};
+
+absl::StatusOr<RowsUpdate> BeginRows(OpPlanner& op, const TableRows& gradient) {
+  RETURN_IF_ERROR(CheckUpdate(op));
+  RETURN_IF_ERROR(op.CheckDims("Grad", op.InputDims("Param")));
+  RowsUpdate update{gradient, {}, {}};
+  ASSIGN_OR_RETURN(update.rate, op.ReadFloats("LearningRate"));
+  ASSIGN_OR_RETURN(update.parameter,
+                   ReadState(op, "Param", "ParamOut", op.InputType("Param").size()));
+  return update;
+}
+
+absl::Status PlanSgdOfRows(OpPlanner& op, const TableRows& gradient) {
+  ASSIGN_OR_RETURN(const RowsUpdate u, BeginRows(op, gradient));
+  op.AddStep({u.Reads(),
+              {u.parameter.after},
+              [=](const StepContext& run) {
+                kernels::SgdOfRows(u.gradient.In(run), run.Floats(u.rate)[0],
+                                   u.parameter.Next(run));
+                return absl::OkStatus();
+              },
+              "",
+              0,
+              "sgd of rows"});
+  return absl::OkStatus();
+}
+
 absl::Status PlanSgd(OpPlanner& op) {
+  if (const auto rows = FindRows(op, "Grad")) return PlanSgdOfRows(op, *rows);
   ASSIGN_OR_RETURN(const Update u, Begin(op));
   ASSIGN_OR_RETURN(const State p, ReadState(op, "Param", "ParamOut", u.parameter.size));
   op.AddStep({{u.gradient, u.rate, p.before}, {p.after}, [=](const StepContext& run) {
@@ -98,19 +143,28 @@ struct Moments {
   State beta2_power;
   float beta1;
   float beta2;
+  // Whether the powers are multiplied before they are used, as the reference does where the
+  // gradient is selected rows and the powers are updated in place.
+  bool uses_next_powers = false;
 
   std::vector<Buffer> Reads(const Update& u) const {
-    return {u.gradient,        u.rate, u.parameter, first.before, second.before, beta1_power.before,
-            beta2_power.before};
+    std::vector<Buffer> all = States();
+    all.insert(all.end(), {u.gradient, u.rate, u.parameter});
+    return all;
+  }
+  std::vector<Buffer> States() const {
+    return {first.before, second.before, beta1_power.before, beta2_power.before};
   }
   std::vector<Buffer> Writes(const State& parameter) const {
     return {parameter.after, first.after, second.after, beta1_power.after, beta2_power.after};
   }
   kernels::Moments In(const StepContext& run) const {
+    const float first_factor = uses_next_powers ? beta1 : 1;
+    const float second_factor = uses_next_powers ? beta2 : 1;
     return {beta1,
             beta2,
-            run.Floats(beta1_power.before)[0],
-            run.Floats(beta2_power.before)[0],
+            run.Floats(beta1_power.before)[0] * first_factor,
+            run.Floats(beta2_power.before)[0] * second_factor,
             first.Next(run),
             second.Next(run)};
   }
@@ -135,15 +189,52 @@ absl::StatusOr<Moments> ReadMoments(OpPlanner& op, int64_t size) {
   return m;
 }
 
-// adam, and adamw, which decays the parameter besides the gradient.
-absl::Status PlanAdamStep(OpPlanner& op, float decay) {
-  ASSIGN_OR_RETURN(const Update u, Begin(op));
-  ASSIGN_OR_RETURN(const Moments m, ReadMoments(op, u.parameter.size));
-  ASSIGN_OR_RETURN(const State p, ReadState(op, "Param", "ParamOut", u.parameter.size));
+// REQUIRES: the gradient is held as rows.
+bool UsesNextPowers(const OpPlanner& op) {
+  const Argument* const before = op.op().Input("Beta1Pow");
+  const Argument* const after = op.op().Output("Beta1PowOut");
+  return before != nullptr && after != nullptr && before->name() == after->name();
+}
+
+kernels::AdamRule AdamRuleOf(const OpPlanner& op, float decay) {
   kernels::AdamRule rule;
   rule.epsilon = op.Number("epsilon");
   rule.corrects_before_epsilon = op.era() == Era::kPaddle2;
   rule.decay = decay;
+  return rule;
+}
+
+// lazy_mode: only the rows of the gradient are updated. All are decayed, as the reference does.
+absl::Status PlanLazyAdam(OpPlanner& op, const TableRows& gradient, float decay) {
+  ASSIGN_OR_RETURN(const RowsUpdate u, BeginRows(op, Merged(op, "Grad", gradient)));
+  ASSIGN_OR_RETURN(Moments m, ReadMoments(op, u.parameter.before.size));
+  m.uses_next_powers = UsesNextPowers(op);
+  const kernels::AdamRule rule = AdamRuleOf(op, /*decay=*/0);
+  op.AddStep({u.Reads(m.States()), m.Writes(u.parameter),
+              [=](const StepContext& run) {
+                const float rate = run.Floats(u.rate)[0];
+                const absl::Span<float> parameter = u.parameter.Next(run);
+                if (decay != 0) {
+                  for (float& element : parameter) element -= rate * decay * element;
+                }
+                kernels::AdamOfRows(rule, u.gradient.In(run), rate, parameter, m.In(run));
+                m.Advance(run);
+                return absl::OkStatus();
+              },
+              "", 0, absl::StrCat(op.type(), " of rows")});
+  return absl::OkStatus();
+}
+
+// adam, and adamw, which decays the parameter besides the gradient. Without lazy_mode the moments
+// of all rows decay, so that a sparse gradient is read as a whole.
+absl::Status PlanAdamStep(OpPlanner& op, float decay) {
+  const auto rows = FindRows(op, "Grad");
+  if (rows && op.attributes().Bool("lazy_mode")) return PlanLazyAdam(op, *rows, decay);
+  ASSIGN_OR_RETURN(const Update u, Begin(op));
+  ASSIGN_OR_RETURN(Moments m, ReadMoments(op, u.parameter.size));
+  m.uses_next_powers = rows.has_value() && UsesNextPowers(op);
+  ASSIGN_OR_RETURN(const State p, ReadState(op, "Param", "ParamOut", u.parameter.size));
+  const kernels::AdamRule rule = AdamRuleOf(op, decay);
   op.AddStep({m.Reads(u), m.Writes(p), [=](const StepContext& run) {
                 kernels::Adam(rule, run.Floats(u.gradient), run.Floats(u.rate)[0], p.Next(run),
                               m.In(run));
@@ -188,7 +279,25 @@ absl::Status PlanLamb(OpPlanner& op) {
   return absl::OkStatus();
 }
 
+absl::Status PlanAdagradOfRows(OpPlanner& op, const TableRows& gradient) {
+  ASSIGN_OR_RETURN(const RowsUpdate u, BeginRows(op, Merged(op, "Grad", gradient)));
+  ASSIGN_OR_RETURN(const State m, ReadState(op, "Moment", "MomentOut", u.parameter.before.size));
+  const float epsilon = op.Number("epsilon");
+  op.AddStep({u.Reads({m.before}),
+              {u.parameter.after, m.after},
+              [=](const StepContext& run) {
+                kernels::AdagradOfRows(epsilon, u.gradient.In(run), run.Floats(u.rate)[0],
+                                       u.parameter.Next(run), m.Next(run));
+                return absl::OkStatus();
+              },
+              "",
+              0,
+              "adagrad of rows"});
+  return absl::OkStatus();
+}
+
 absl::Status PlanAdagrad(OpPlanner& op) {
+  if (const auto rows = FindRows(op, "Grad")) return PlanAdagradOfRows(op, *rows);
   ASSIGN_OR_RETURN(const Update u, Begin(op));
   ASSIGN_OR_RETURN(const State p, ReadState(op, "Param", "ParamOut", u.parameter.size));
   ASSIGN_OR_RETURN(const State m, ReadState(op, "Moment", "MomentOut", u.parameter.size));

@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -16,7 +18,9 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "proto/base/status_macros.h"
+#include "runtime/executor/named_function.h"
 #include "runtime/executor/op_planner.h"
+#include "runtime/kernels/packed_form.h"
 #include "runtime/kernels/packing.h"
 #include "runtime/tensor.h"
 
@@ -54,30 +58,30 @@ inline absl::StatusOr<Buffer> ReadWeightFloats(OpPlanner& op, absl::string_view 
 }
 
 // Adds the step that packs weights, which calls pack(run, packed), and returns what it writes. T is
-// the type of the weights.
+// the type of the weights. A `name` is that of the function (named_function.h).
 template <typename T, typename Pack>
 Buffer AddPacking(OpPlanner& op, const std::shared_ptr<kernels::PacksWeights<T>>& kernel,
-                  std::vector<Buffer> reads, Pack pack) {
+                  std::vector<Buffer> reads, Pack pack, std::string name = "") {
   const Buffer packed = op.Scratch("packed", VarType::UINT8, kernel->packed_bytes());
-  op.AddStep({std::move(reads),
-              {packed},
-              [=, pack = std::move(pack)](const StepContext& run) {
-                pack(run, run.Of<uint8_t>(packed));
-                return absl::OkStatus();
-              },
-              "",
-              0,
-              "pack weights"});
+  std::function<absl::Status(const StepContext&)> run =
+      [=, pack = std::move(pack)](const StepContext& run) {
+        pack(run, run.Of<uint8_t>(packed));
+        return absl::OkStatus();
+      };
+  if (!name.empty()) run = NamedFunction{std::move(name), std::move(run)};
+  op.AddStep({std::move(reads), {packed}, std::move(run), "", 0, "pack weights"});
   return packed;
 }
 // The same for weights as they are.
 template <typename T>
 Buffer AddPacking(OpPlanner& op, const std::shared_ptr<kernels::PacksWeights<T>>& kernel,
                   Buffer weights) {
-  return AddPacking<T>(op, kernel, {weights},
-                       [=](const StepContext& run, absl::Span<uint8_t> packed) {
-                         kernel->Pack(run.Of<T>(weights), packed);
-                       });
+  return AddPacking<T>(
+      op, kernel, {weights},
+      [=](const StepContext& run, absl::Span<uint8_t> packed) {
+        kernel->Pack(run.Of<T>(weights), packed);
+      },
+      kernels::PackedFormOf(*kernel));
 }
 
 }  // namespace fixpoint::executor

@@ -13,6 +13,7 @@
 #include "runtime/executor/ops/element_types.h"
 #include "runtime/executor/ops/indices.h"
 #include "runtime/executor/ops/lines_of.h"
+#include "runtime/executor/ops/run_shape.h"
 
 namespace fixpoint::executor {
 namespace {
@@ -183,12 +184,26 @@ absl::Status PlanScatter(OpPlanner& op) {
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X"));
   ASSIGN_OR_RETURN(const Buffer updates, op.ReadFloats("Updates"));
   ASSIGN_OR_RETURN(const Buffer ids, ReadIndices(op, "Ids"));
+  // A run may decide how many there are.
+  const ReadShape ids_shape = ReadShape::Of(op, "Ids");
+  const ReadShape updates_shape = ReadShape::Of(op, "Updates");
+  std::vector<Buffer> reads = {x, updates, ids};
+  for (const ReadShape* shape : {&ids_shape, &updates_shape}) {
+    const std::vector<Buffer> decided = shape->buffers();
+    reads.insert(reads.end(), decided.begin(), decided.end());
+  }
   const Buffer out = op.WriteAs("Out", type);
   const bool overwrites = op.attributes().Bool("overwrite");
   return WithIndexType(op, "Ids", [&](auto number) {
     using Index = decltype(number);
-    op.AddStep({{x, updates, ids}, {out}, [=](const StepContext& run) -> absl::Status {
-                  const absl::Span<Index> places = run.Of<Index>(ids);
+    op.AddStep({reads, {out}, [=](const StepContext& run) -> absl::Status {
+                  const int64_t count = ids_shape.DimsIn(run)[0];
+                  const int64_t updated = updates_shape.DimsIn(run)[0];
+                  if (updated < count) {
+                    return absl::InvalidArgumentError(absl::StrCat(
+                        "Updates has ", updated, " rows; want ", count, ", as Ids has"));
+                  }
+                  const absl::Span<Index> places = run.Of<Index>(ids).first(count);
                   const absl::Span<float> before = run.Floats(x);
                   float* const to = run.Floats(out).data();
                   std::copy(before.begin(), before.end(), to);

@@ -1,6 +1,8 @@
 #include "runtime/executor/ops/planned_facts.h"
 
+#include "ops/code_dtype.h"
 #include "ops/codes/integer_reasons.h"
+#include "ops/op_traits.h"
 #include "proto/program/op.h"
 #include "runtime/executor/ops/quantized_bias.h"
 #include "runtime/executor/ops/row_codes.h"
@@ -27,12 +29,25 @@ HeldForm PlannedFacts::HeldFormOf(const Argument& input) const {
   return {are_codes ? HeldForm::Kind::kCodes : HeldForm::Kind::kFloats, std::nullopt};
 }
 
+std::optional<kernels::CodeType> NumbersOfByte(const OpPlanner& op, absl::string_view slot) {
+  const Value& value = op.InputValue(slot);
+  const VarType::Type dtype = op.InputType(slot).dtype;
+  if (IsCodeDtype(dtype) && slot == TraitsOf(op.op()).product->weight) {
+    return CodeTypeOf(IsUnsignedDtype(dtype));
+  }
+  const Codes* const codes = op.builder().FindNumbers(value);
+  return codes == nullptr ? std::nullopt : std::optional(codes->type);
+}
+
 OperandOrReason OperandOf(const OpPlanner& op, const Argument& operand) {
   const absl::string_view slot = OpPlanner::SlotOf(operand);
   const PlanBuilder& builder = op.builder();
   const Value& value = op.InputValue(slot);
-  if (builder.HoldsCodes(value)) return IntegerReason::kNotQuantized;
   CodedOperand read = {{}, op.InputDims(slot)};
+  if (const std::optional<kernels::CodeType> numbers = NumbersOfByte(op, slot)) {
+    read.codes.is_unsigned = IsUnsigned(*numbers);
+    return read;
+  }
   if (const RowCodes* const rows = FindRowCodes(op, slot); rows != nullptr) {
     read.codes.channel_axis = rows->axis;
     read.codes.has_channel_zero_points = true;

@@ -44,6 +44,10 @@ class PlannedFacts final : public RunFacts {
   const SumsOfCodes* const sums_;
 };
 
+// The type of the codes of a byte that are the elements of an operand of a product: a quantize op
+// made them, or the program stores a weight as integers. Nothing of other elements.
+std::optional<kernels::CodeType> NumbersOfByte(const OpPlanner& op, absl::string_view slot);
+
 // The codes that an input of the op is held as, or why it is not.
 OperandOrReason OperandOf(const OpPlanner& op, const Argument& operand);
 

@@ -192,6 +192,15 @@ struct GradientTerm {
   Buffer y;
 };
 
+// The sum of what an operand is repeated for.
+absl::StatusOr<std::shared_ptr<kernels::Reduction>> SumOver(const Repetition& repetition) {
+  kernels::ReductionShape sum{kernels::ReductionType::kSum, repetition.repeated, {}};
+  for (size_t i = 0; i < sum.dims.size(); ++i) {
+    if (repetition.own[i] != sum.dims[i]) sum.axes.push_back(static_cast<int64_t>(i));
+  }
+  return kernels::Reduction::Plan(sum);
+}
+
 // Adds the steps that compute the gradient of an operand: a product, summed over the matrices that
 // the operand was repeated for.
 absl::Status AddGradient(OpPlanner& op, absl::string_view slot, const GradientTerm& term,
@@ -204,12 +213,7 @@ absl::Status AddGradient(OpPlanner& op, absl::string_view slot, const GradientTe
   }
   const Buffer terms = op.Scratch(gradient, VarType::FP32, Volume(repetition->repeated));
   RETURN_IF_ERROR(AddProduct(op, term.shape, alpha, term.x, term.y, terms, name));
-  kernels::ReductionShape sum{kernels::ReductionType::kSum, repetition->repeated, {}};
-  for (size_t i = 0; i < sum.dims.size(); ++i) {
-    if (repetition->own[i] != sum.dims[i]) sum.axes.push_back(static_cast<int64_t>(i));
-  }
-  ASSIGN_OR_RETURN(const std::shared_ptr<kernels::Reduction> reduction,
-                   kernels::Reduction::Plan(sum));
+  ASSIGN_OR_RETURN(const std::shared_ptr<kernels::Reduction> reduction, SumOver(*repetition));
   const Buffer out = op.WriteAs(gradient, type);
   op.AddStep({{terms},
               {out},
@@ -248,6 +252,92 @@ absl::Status PlanGradient(OpPlanner& op, ProductFunction product_of) {
             : GradientTerm{{s.batch, s.rows, s.columns, s.inner, false, !s.transpose_y}, dout, y};
     RETURN_IF_ERROR(AddGradient(op, "X", term, product.alpha, product.x));
   }
+  return absl::OkStatus();
+}
+
+// Alpha * X * Y of an addmm.
+absl::StatusOr<PlannedProduct> AddmmProduct(const OpPlanner& op) {
+  const Dims& x = op.InputDims("X");
+  const Dims& y = op.InputDims("Y");
+  if (x.size() != 2 || y.size() != 2 || x[1] != y[0]) return DoNotFit(op);
+  PlannedProduct product;
+  product.shape.rows = x[0];
+  product.shape.inner = x[1];
+  product.shape.columns = y[1];
+  product.alpha = op.Number("Alpha");
+  return product;
+}
+
+// How Input of an addmm is repeated for the result [rows, columns].
+absl::StatusOr<Repetition> AddendOf(const OpPlanner& op, const ProductShape& shape) {
+  Repetition addend{op.InputDims("Input"), {shape.rows, shape.columns}};
+  bool fits = addend.own.size() <= 2;
+  if (fits) addend.own.insert(addend.own.begin(), 2 - addend.own.size(), 1);
+  for (size_t i = 0; fits && i < 2; ++i) {
+    fits = addend.own[i] == 1 || addend.own[i] == addend.repeated[i];
+  }
+  if (fits) return addend;
+  return absl::InvalidArgumentError(absl::StrCat("Input is ", DimsText(op.InputDims("Input")),
+                                                 "; want what broadcasts to ",
+                                                 DimsText(addend.repeated)));
+}
+
+absl::Status PlanAddmm(OpPlanner& op) {
+  ASSIGN_OR_RETURN(const PlannedProduct product, AddmmProduct(op));
+  ASSIGN_OR_RETURN(const Repetition addend, AddendOf(op, product.shape));
+  ASSIGN_OR_RETURN(const Buffer input, op.ReadFloats("Input"));
+  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X"));
+  ASSIGN_OR_RETURN(const Buffer y, op.ReadFloats("Y"));
+  const Buffer terms = op.Scratch("product", VarType::FP32, product.shape.out_size());
+  RETURN_IF_ERROR(AddProduct(op, product.shape, product.alpha, x, y, terms));
+  const Buffer out = op.WriteAs("Out", {VarType::FP32, addend.repeated});
+  const int64_t columns = product.shape.columns;
+  // How far apart elements of Input are; 0: it is repeated.
+  const int64_t of_row = addend.own[0] == 1 ? 0 : addend.own[1];
+  const int64_t of_column = addend.own[1] == 1 ? 0 : 1;
+  op.AddStep({{terms, input},
+              {out},
+              [=, beta = op.Number("Beta")](const StepContext& run) {
+                const float* const from = run.Floats(terms).data();
+                const float* const addends = run.Floats(input).data();
+                float* const to = run.Floats(out).data();
+                for (int64_t i = 0; i < out.size; ++i) {
+                  to[i] = from[i] + beta * addends[i / columns * of_row + i % columns * of_column];
+                }
+                return absl::OkStatus();
+              },
+              "",
+              0,
+              "addmm of Input"});
+  return absl::OkStatus();
+}
+
+absl::Status PlanAddmmGradient(OpPlanner& op) {
+  RETURN_IF_ERROR(PlanGradient(op, AddmmProduct));
+  if (!op.Wants("Input@GRAD")) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const PlannedProduct product, AddmmProduct(op));
+  ASSIGN_OR_RETURN(const Repetition addend, AddendOf(op, product.shape));
+  std::shared_ptr<kernels::Reduction> reduction;
+  if (addend.own != addend.repeated) {
+    ASSIGN_OR_RETURN(reduction, SumOver(addend));
+  }
+  ASSIGN_OR_RETURN(const Buffer dout, op.ReadFloats("Out@GRAD"));
+  const Buffer dinput = op.WriteAs("Input@GRAD", op.InputType("Input"));
+  op.AddStep({{dout},
+              {dinput},
+              [=, beta = op.Number("Beta")](const StepContext& run) {
+                absl::Span<const float> sums = run.Floats(dout);
+                if (reduction != nullptr) {
+                  reduction->Run(sums, run.Floats(dinput));
+                  sums = run.Floats(dinput);
+                }
+                kernels::Scale(sums, beta, 0.0f, kernels::BiasOrder::kAfterFactor,
+                               run.Floats(dinput));
+                return absl::OkStatus();
+              },
+              "",
+              0,
+              "sum of Input@GRAD"});
   return absl::OkStatus();
 }
 
@@ -335,7 +425,7 @@ absl::Status AddForwardProduct(OpPlanner& op, const ProductShape& shape, Buffer 
 }
 
 OpPlans ProductPlans() {
-  OpPlans plans = {{"fc", PlanFc}};
+  OpPlans plans = {{"fc", PlanFc}, {"addmm", PlanAddmm}, {"addmm_grad", PlanAddmmGradient}};
   const std::pair<const char*, ProductFunction> products[] = {{"mul", MulProduct},
                                                               {"matmul", MatmulProduct},
                                                               {"matmul_v2", MatmulV2Product},

@@ -59,7 +59,8 @@ absl::Status PlanGenerateProposals(OpPlanner& op, bool is_v1) {
   ASSIGN_OR_RETURN(const int64_t most, ElementCount({images, proposing.most()}));
   RETURN_IF_ERROR(ElementCount({most, 4}).status());
   // Version 2 says whose regions they are in RpnRoisNum alone.
-  const int64_t offsets_most = is_v1 ? images + 1 : 0;
+  std::vector<int64_t> offsets_most;
+  if (is_v1) offsets_most.push_back(images + 1);
   const Buffer rois = op.WriteAs("RpnRois", {VarType::FP32, {most, 4}});
   const RunShape rois_shape = op.DecideShape("RpnRois", offsets_most);
   const Buffer scores = op.WriteAs("RpnRoiProbs", {VarType::FP32, {most, 1}});
@@ -67,7 +68,7 @@ absl::Status PlanGenerateProposals(OpPlanner& op, bool is_v1) {
   const std::optional<Buffer> counts = WriteCounts(op, "RpnRoisNum", images);
   std::vector<Buffer> writes = {rois, scores};
   for (const RunShape& shape : {rois_shape, scores_shape}) {
-    for (const Buffer buffer : BuffersOf(shape)) writes.push_back(buffer);
+    for (const Buffer buffer : shape.buffers()) writes.push_back(buffer);
   }
   if (counts) writes.push_back(*counts);
   op.AddStep({reads, writes, [=](const StepContext& run) {
@@ -127,10 +128,10 @@ absl::Status PlanDistributeProposals(OpPlanner& op) {
   for (int level = 0; level < static_cast<int>(levels.count()); ++level) {
     LevelOutput output;
     output.rois = op.WriteAs("MultiFpnRois", {VarType::FP32, dims}, Layout::kRowMajor, level);
-    output.shape = op.DecideShape("MultiFpnRois", regions.image_count + 1, level);
+    output.shape = op.DecideShape("MultiFpnRois", {regions.image_count + 1}, level);
     output.counts = WriteCounts(op, "MultiLevelRoIsNum", regions.image_count, level);
     writes.push_back(output.rois);
-    for (const Buffer buffer : BuffersOf(output.shape)) writes.push_back(buffer);
+    for (const Buffer buffer : output.shape.buffers()) writes.push_back(buffer);
     if (output.counts) writes.push_back(*output.counts);
     outputs.push_back(output);
   }
@@ -220,9 +221,9 @@ absl::Status PlanCollectProposals(OpPlanner& op) {
   int64_t all = 0;
   for (const LevelInput& level : levels) all += level.regions.most;
   const Buffer out = op.WriteAs("FpnRois", {VarType::FP32, {std::min(all, most), 4}});
-  const RunShape shape = op.DecideShape("FpnRois", images + 1);
+  const RunShape shape = op.DecideShape("FpnRois", {images + 1});
   const std::optional<Buffer> counts = WriteCounts(op, "RoisNum", images);
-  std::vector<Buffer> writes = BuffersOf(shape);
+  std::vector<Buffer> writes = shape.buffers();
   writes.push_back(out);
   if (counts) writes.push_back(*counts);
   op.AddStep({reads, writes, [=](const StepContext& run) -> absl::Status {

@@ -48,46 +48,12 @@ void AddNormalizedCodes(OpPlanner& op, const NormalizedValue& y, const CodeRange
               absl::StrCat(y.name, " + ", op.type())});
 }
 
-}  // namespace
-
-kernels::CodeType TypeOf(const CodeRange& held) { return CodeTypeOf(held.is_unsigned); }
-
-absl::StatusOr<CodeOp> CodeOpOf(const OpPlanner& op) {
-  RETURN_IF_ERROR(ReadCodeRange(op.attributes().op(), op.era(), kLeastBitsOfOps).status());
-  const std::optional<CodeOp> read = ReadCodeOp(op.op(), op.era(), kLeastBitsOfOps);
-  if (read) return *read;
-  return absl::InvalidArgumentError("its result is absent; want an output for it");
-}
-
-absl::StatusOr<ChannelView> ViewChannels(const OpPlanner& op, std::optional<int> channel_axis) {
-  const TensorType& type = op.InputType("X");
-  ChannelView view{{}, op.InputLayout("X")};
-  if (!channel_axis) {
-    view.channels.inner = type.size();
-    return view;
-  }
-  if (*channel_axis < 0 || *channel_axis >= static_cast<int>(type.dims.size())) {
-    return absl::InvalidArgumentError(absl::StrCat("quant_axis is ", *channel_axis, " and X is ",
-                                                   DimsText(type.dims), "; want an axis of X"));
-  }
-  view.layout = Layout::kRowMajor;
-  view.channels.count = type.dims[*channel_axis];
-  for (int i = 0; i < *channel_axis; ++i) view.channels.outer *= type.dims[i];
-  for (size_t i = *channel_axis + 1; i < type.dims.size(); ++i) view.channels.inner *= type.dims[i];
-  return view;
-}
-
-absl::StatusOr<Buffer> ReadNumber(OpPlanner& op, absl::string_view slot) {
-  RETURN_IF_ERROR(op.CheckSize(slot, 1));
-  return op.ReadFloats(slot);
-}
-
-absl::Status AddQuantize(OpPlanner& op, const CodeOp& quantize, Buffer ranges) {
+// Adds the step that quantizes X.
+absl::Status AddCodes(OpPlanner& op, const CodeOp& quantize, Buffer ranges) {
   const CodeRange coding = quantize.codes;
   const absl::string_view output = OpPlanner::SlotOf(*quantize.output);
   const bool dequantizes = quantize.kind == QuantOp::kQuantizeDequantize;
   ASSIGN_OR_RETURN(const ChannelView view, ViewChannels(op, quantize.axis));
-  if (!op.Wants(output)) return absl::OkStatus();
   const bool is_never_negative = op.IsNeverNegative("X");
   if (WideCodesOf(quantize, is_never_negative)) return AddWideQuantize(op, quantize, ranges);
   const std::optional<CodeRange> held = CodesHeldOf(quantize, is_never_negative);
@@ -133,6 +99,55 @@ absl::Status AddQuantize(OpPlanner& op, const CodeOp& quantize, Buffer ranges) {
                 }});
   }
   op.builder().WriteCodes(op.OutputValue(output), type, codes, /*holds_codes=*/!dequantizes);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+kernels::CodeType TypeOf(const CodeRange& held) { return CodeTypeOf(held.is_unsigned); }
+
+absl::StatusOr<CodeOp> CodeOpOf(const OpPlanner& op) {
+  RETURN_IF_ERROR(ReadCodeRange(op.attributes().op(), op.era(), kLeastBitsOfOps).status());
+  const std::optional<CodeOp> read = ReadCodeOp(op.op(), op.era(), kLeastBitsOfOps);
+  if (read) return *read;
+  return absl::InvalidArgumentError("its result is absent; want an output for it");
+}
+
+absl::StatusOr<ChannelView> ViewChannels(const OpPlanner& op, std::optional<int> channel_axis) {
+  const TensorType& type = op.InputType("X");
+  ChannelView view{{}, op.InputLayout("X")};
+  if (!channel_axis) {
+    view.channels.inner = type.size();
+    return view;
+  }
+  if (*channel_axis < 0 || *channel_axis >= static_cast<int>(type.dims.size())) {
+    return absl::InvalidArgumentError(absl::StrCat("quant_axis is ", *channel_axis, " and X is ",
+                                                   DimsText(type.dims), "; want an axis of X"));
+  }
+  view.layout = Layout::kRowMajor;
+  view.channels.count = type.dims[*channel_axis];
+  for (int i = 0; i < *channel_axis; ++i) view.channels.outer *= type.dims[i];
+  for (size_t i = *channel_axis + 1; i < type.dims.size(); ++i) view.channels.inner *= type.dims[i];
+  return view;
+}
+
+absl::StatusOr<Buffer> ReadNumber(OpPlanner& op, absl::string_view slot) {
+  RETURN_IF_ERROR(op.CheckSize(slot, 1));
+  return op.ReadFloats(slot);
+}
+
+std::optional<RunShape> RunShapeOfX(OpPlanner& op) {
+  const RunShape* const shape = op.TakeRunShape("X");
+  return shape == nullptr ? std::nullopt : std::optional(*shape);
+}
+
+absl::Status AddQuantize(OpPlanner& op, const CodeOp& quantize, Buffer ranges) {
+  const absl::string_view output = OpPlanner::SlotOf(*quantize.output);
+  RETURN_IF_ERROR(ViewChannels(op, quantize.axis).status());
+  if (!op.Wants(output)) return absl::OkStatus();
+  RETURN_IF_ERROR(AddCodes(op, quantize, ranges));
+  // A channel has a range for all of its rows.
+  if (!quantize.axis) op.KeepRunShape("X", output);
   return absl::OkStatus();
 }
 

@@ -34,6 +34,10 @@ const TensorType kOneNumber{VarType::FP32, {1}};
 // An input of one FP32. Errors: those of OpPlanner::CheckSize and Read.
 absl::StatusOr<Buffer> ReadNumber(OpPlanner& op, absl::string_view slot);
 
+// What a run decides of X, where a plan reads no more of it than there is; nothing if it is what
+// its type says.
+std::optional<RunShape> RunShapeOfX(OpPlanner& op);
+
 // Adds the step that quantizes X by `ranges`. Codes that are held (ops/codes/held_codes.h) are
 // integers, with the ranges.
 absl::Status AddQuantize(OpPlanner& op, const CodeOp& quantize, Buffer ranges);

@@ -5,9 +5,13 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "ops/code_range.h"
+#include "ops/state_codes.h"
 #include "proto/base/status_macros.h"
 #include "runtime/executor/ops/packed_weights.h"
+#include "runtime/kernels/coded_recurrence.h"
 #include "runtime/kernels/reduction.h"
+#include "runtime/kernels/state_rounding.h"
 
 namespace fixpoint::executor {
 namespace {
@@ -88,11 +92,82 @@ void CopyOrZero(const StepContext& run, const std::optional<BufferPart>& from,
 
 }  // namespace
 
+std::optional<Codes> FindWeightCodes(const OpPlanner& op, absl::string_view slot, int index,
+                                     int axis) {
+  const Codes* const held = op.builder().FindCodes(op.InputValue(slot, index));
+  if (held == nullptr || held->type != kernels::CodeType::kInt8 || held->zero_point ||
+      held->layout != Layout::kRowMajor || held->channel_axis.value_or(axis) != axis) {
+    return std::nullopt;
+  }
+  return *held;
+}
+
+InputStep StepOfStates(int bits) {
+  const float step = StepOf(kStateRange, LargestCode(bits));
+  return {{}, [step](const StepContext&) { return step; }};
+}
+
+WeightCodes AddScales(OpPlanner& op, const Codes& weights, int64_t columns, const InputStep& step) {
+  const Buffer scales = Floats(op, "scales", columns);
+  std::vector<Buffer> reads = step.reads;
+  reads.push_back(weights.ranges);
+  op.AddStep({std::move(reads),
+              {scales},
+              [=](const StepContext& run) {
+                const absl::Span<const float> ranges = run.Floats(weights.ranges);
+                const absl::Span<float> to = run.Floats(scales);
+                for (size_t c = 0; c < to.size(); ++c) {
+                  to[c] = step.in(run)*StepOf(ranges[c % ranges.size()], weights.largest_code);
+                }
+                return absl::OkStatus();
+              },
+              "",
+              0,
+              "scales"});
+  return {weights.codes, scales};
+}
+
+absl::StatusOr<WeightCodes> ReadLoweredWeights(OpPlanner& op, absl::string_view slot, int index,
+                                               int scales_index, int64_t columns) {
+  if (op.InputCount("Scales") <= scales_index) {
+    return absl::InvalidArgumentError(absl::StrCat("Scales has ", op.InputCount("Scales"),
+                                                   " arguments; want one for each matrix"));
+  }
+  if (op.InputType("Scales", scales_index).size() != columns) {
+    return absl::InvalidArgumentError(absl::StrCat("Scales ", scales_index, " is ",
+                                                   DimsText(op.InputDims("Scales", scales_index)),
+                                                   "; want ", columns, " elements"));
+  }
+  ASSIGN_OR_RETURN(const Buffer codes, op.Read(slot, VarType::INT8, Layout::kRowMajor, index));
+  ASSIGN_OR_RETURN(const Buffer scales, op.ReadFloats("Scales", Layout::kRowMajor, scales_index));
+  return WeightCodes{codes, scales};
+}
+
+Buffer AddRoundedStates(OpPlanner& op, int bits, Buffer states) {
+  const Buffer rounded = Floats(op, "rounded", states.size);
+  op.AddStep({{states},
+              {rounded},
+              [=](const StepContext& run) {
+                kernels::RoundStates(bits, states.size, run.Floats(states).data(),
+                                     run.Floats(rounded).data());
+                return absl::OkStatus();
+              },
+              "",
+              0,
+              "round states"});
+  return rounded;
+}
+
 absl::StatusOr<PlannedRecurrence> AddRecurrence(OpPlanner& op, kernels::RecurrenceShape shape,
                                                 RecurrenceOperands operands, Buffer sums,
                                                 std::optional<Buffer> hidden) {
-  ASSIGN_OR_RETURN(const std::shared_ptr<kernels::Recurrence> recurrence,
-                   kernels::Recurrence::Plan(shape));
+  std::shared_ptr<kernels::Recurrence> recurrence;
+  std::shared_ptr<kernels::CodedRecurrence> coded;
+  if (operands.codes) {
+    ASSIGN_OR_RETURN(coded, kernels::CodedRecurrence::Plan(shape));
+  } else {
+    ASSIGN_OR_RETURN(recurrence, kernels::Recurrence::Plan(shape));
+  }
   CompleteOperands(op, shape, &operands);
   const kernels::RecurrentCell& cell = shape.cell;
   const int64_t rows = shape.all_rows();
@@ -102,25 +177,35 @@ absl::StatusOr<PlannedRecurrence> AddRecurrence(OpPlanner& op, kernels::Recurren
   planned.hidden = hidden ? *hidden : Floats(op, "hidden", rows * cell.width);
   if (cell.has_cell()) planned.cells = Floats(op, "cells", rows * cell.width);
   if (cell.keeps_inner()) planned.inner = Floats(op, "inner", rows * cell.width);
-  const Buffer packed = AddPacking<float>(op, recurrence, operands.weights);
-  const Buffer scratch = Floats(op, "scratch", recurrence->scratch_size());
+  const Buffer packed = coded ? AddPacking<int8_t>(op, coded, operands.codes->codes)
+                              : AddPacking<float>(op, recurrence, *operands.weights);
+  const Buffer scratch =
+      Floats(op, "scratch", coded ? coded->scratch_size() : recurrence->scratch_size());
   const int64_t operations = OperationsOf(shape);
   planned.shape = std::move(shape);
   planned.operands = std::move(operands);
 
   StepKernel step;
   step.reads = {sums, packed};
+  if (coded) step.reads.push_back(planned.operands.codes->scales);
   AppendReads(planned.operands, &step.reads);
   step.writes = {planned.gates, planned.hidden, scratch};
   if (planned.cells) step.writes.push_back(*planned.cells);
   if (planned.inner) step.writes.push_back(*planned.inner);
   step.run = [=](const StepContext& run) {
-    recurrence->Run(run.Floats(sums), run.Of<uint8_t>(packed), InputsIn(run, planned.operands),
-                    StatesIn(run, planned), run.Floats(scratch));
+    if (coded) {
+      coded->Run(run.Floats(sums), run.Of<uint8_t>(packed),
+                 run.Floats(planned.operands.codes->scales), InputsIn(run, planned.operands),
+                 StatesIn(run, planned), run.Floats(scratch));
+    } else {
+      recurrence->Run(run.Floats(sums), run.Of<uint8_t>(packed), InputsIn(run, planned.operands),
+                      StatesIn(run, planned), run.Floats(scratch));
+    }
     return absl::OkStatus();
   };
-  step.implementation = recurrence->implementation();
+  step.implementation = coded ? coded->implementation() : recurrence->implementation();
   step.operations = operations;
+  if (coded) step.name = absl::StrCat(op.type(), " on integers");
   op.AddStep(std::move(step));
   return planned;
 }
@@ -133,7 +218,7 @@ absl::StatusOr<RecurrenceBack> AddRecurrenceBack(OpPlanner& op, const PlannedRec
   const kernels::RecurrentCell& cell = shape.cell;
   ASSIGN_OR_RETURN(const std::shared_ptr<kernels::RecurrenceGradient> gradient,
                    kernels::RecurrenceGradient::Plan(shape));
-  const Buffer packed = AddPacking<float>(op, gradient, forward.operands.weights);
+  const Buffer packed = AddPacking<float>(op, gradient, *forward.operands.weights);
   const int64_t rows = shape.all_rows();
   const int64_t states = shape.batch() * cell.width;
   RecurrenceBack back;

@@ -5,15 +5,18 @@
 #define FIXPOINT_RUNTIME_EXECUTOR_OPS_RECURRENCE_H_
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "runtime/executor/op_planner.h"
+#include "runtime/executor/plan_builder.h"
 #include "runtime/kernels/recurrence.h"
 
 namespace fixpoint::executor {
@@ -30,10 +33,41 @@ struct BufferPart {
 };
 inline BufferPart WholeOf(Buffer buffer) { return {buffer, 0, buffer.size}; }
 
+// Codes of weights, INT8, and what the sums of their products are multiplied by, FP32, one for each
+// column.
+struct WeightCodes {
+  Buffer codes;
+  Buffer scales;
+};
+
+// The codes that the floats of an input stand for: INT8 without a zero point, with one range or, if
+// `axis` is not negative, one for each entry of that axis. Nothing if they are not held so.
+std::optional<Codes> FindWeightCodes(const OpPlanner& op, absl::string_view slot, int index,
+                                     int axis);
+
+// What is multiplied by weights: a step in a run, and what is read for it.
+struct InputStep {
+  std::vector<Buffer> reads;
+  std::function<float(const StepContext&)> in;
+};
+// The step of the codes of a state (ops/state_codes.h), which is known when planned.
+InputStep StepOfStates(int bits);
+// Adds the step that computes their scales: the step of the input times that of each column.
+WeightCodes AddScales(OpPlanner& op, const Codes& weights, int64_t columns, const InputStep& step);
+// Reads the weights of a lowered program: argument `index`, with the scales `scales_index`. Errors:
+// the codes are not INT8, or the scales not FP32, one for each column.
+absl::StatusOr<WeightCodes> ReadLoweredWeights(OpPlanner& op, absl::string_view slot, int index,
+                                               int scales_index, int64_t columns);
+
+// The floats that the codes of states stand for.
+Buffer AddRoundedStates(OpPlanner& op, int bits, Buffer states);
+
 // What a recurrence reads besides the products with its input. What its cell does not have, or what
 // is 0, is nothing.
 struct RecurrenceOperands {
-  Buffer weights;
+  // As floats, which only the way back reads where there are codes.
+  std::optional<Buffer> weights;
+  std::optional<WeightCodes> codes;
   std::optional<BufferPart> bias;
   std::optional<BufferPart> inner_bias;
   std::optional<BufferPart> peepholes;
@@ -53,7 +87,8 @@ struct PlannedRecurrence {
 };
 
 // Adds the steps that compute it from `sums`, in whose memory the gates may lie. The hidden states
-// go to `hidden`, or to memory of their own. Error: that of kernels::Recurrence::Plan.
+// go to `hidden`, or to memory of their own. Errors: those of kernels::Recurrence::Plan, or of
+// kernels::CodedRecurrence::Plan for codes.
 absl::StatusOr<PlannedRecurrence> AddRecurrence(OpPlanner& op, kernels::RecurrenceShape shape,
                                                 RecurrenceOperands operands, Buffer sums,
                                                 std::optional<Buffer> hidden = std::nullopt);
@@ -70,6 +105,7 @@ struct RecurrenceBack {
 
 // Adds the steps of the way back. `dstates`: of the hidden states after each step; the others of
 // the last states, where they are not 0. Error: that of kernels::RecurrenceGradient::Plan.
+// REQUIRES: the operands have the weights as floats.
 absl::StatusOr<RecurrenceBack> AddRecurrenceBack(OpPlanner& op, const PlannedRecurrence& forward,
                                                  Buffer dstates,
                                                  std::optional<BufferPart> dlast_hidden,

@@ -72,6 +72,25 @@ absl::StatusOr<std::shared_ptr<Reduction>> PlanKernel(const OpPlanner& op, Reduc
   return Reduction::Plan(shape);
 }
 
+// X, row major, for a sum of all that there is of it in a run: with zeros after that.
+absl::StatusOr<Buffer> ReadWhatThereIs(OpPlanner& op, const RunShape& shape) {
+  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X"));
+  const Buffer there = op.Scratch("X", VarType::FP32, x.size);
+  op.AddStep({{x, shape.dims},
+              {there},
+              [=](const StepContext& run) {
+                const auto count = static_cast<size_t>(run.CountOf(shape, x.size));
+                const absl::Span<float> to = run.Floats(there);
+                std::copy_n(run.Floats(x).begin(), count, to.begin());
+                std::fill(to.begin() + count, to.end(), 0.0f);
+                return absl::OkStatus();
+              },
+              "",
+              0,
+              "what there is"});
+  return there;
+}
+
 absl::Status PlanReduction(OpPlanner& op, ReductionType type) {
   ASSIGN_OR_RETURN(const TensorType out_type, op.OutputType("Out"));
   if (out_type.dtype != VarType::FP32) {
@@ -79,7 +98,15 @@ absl::Status PlanReduction(OpPlanner& op, ReductionType type) {
   }
   ASSIGN_OR_RETURN(const Reading reading, ReadingOf(op, op.InputLayout("X")));
   ASSIGN_OR_RETURN(const std::shared_ptr<Reduction> reduction, PlanKernel(op, type, reading));
-  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", reading.x_layout));
+  const RunShape* const decided = op.builder().RunShapeOf(op.InputValue("X"));
+  const bool sums_all =
+      type == ReductionType::kSum && reading.axes.size() == op.InputDims("X").size();
+  Buffer x;
+  if (decided != nullptr && sums_all) {
+    ASSIGN_OR_RETURN(x, ReadWhatThereIs(op, *op.TakeRunShape("X")));
+  } else {
+    ASSIGN_OR_RETURN(x, op.ReadFloats("X", reading.x_layout));
+  }
   const Buffer out = op.WriteAs("Out", out_type, reading.out_layout);
   StepKernel kernel{{x},
                     {out},

@@ -50,7 +50,7 @@ absl::StatusOr<Regions> ReadRegions(OpPlanner& op, std::vector<Buffer>* reads) {
   ASSIGN_OR_RETURN(regions.corners, op.ReadFloats("ROIs"));
   reads->push_back(regions.corners);
   regions.image_count = x[0];
-  regions.pooled_dims = {rois[0], x[1], regions.pooling.pooled_height,
+  regions.pooled_dims = {rois[0], regions.pooling.pooled_channels, regions.pooling.pooled_height,
                          regions.pooling.pooled_width};
   RETURN_IF_ERROR(ElementCount(regions.pooled_dims).status());
   return regions;
@@ -61,27 +61,10 @@ absl::Span<T> Part(absl::Span<T> all, int64_t i, int64_t size) {
   return all.subspan(i * size, size);
 }
 
-absl::Status PlanRoiAlign(OpPlanner& op) {
-  std::vector<Buffer> reads;
-  ASSIGN_OR_RETURN(const Regions regions, ReadRegions(op, &reads));
-  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X"));
-  reads.push_back(x);
-  const Buffer out = op.WriteAs("Out", {VarType::FP32, regions.pooled_dims});
-  op.KeepRows("ROIs", "Out");
-  op.AddStep({reads, {out}, [=](const StepContext& run) -> absl::Status {
-                ASSIGN_OR_RETURN(const std::vector<int64_t> images, regions.ImagesIn(run));
-                const auto count = static_cast<int64_t>(images.size());
-                const absl::Span<float> pooled = run.Floats(out);
-                kernels::AlignRegions(regions.pooling, run.Floats(x), images,
-                                      run.Floats(regions.corners), pooled);
-                std::fill(pooled.begin() + count * regions.pooling.pooled_size(), pooled.end(),
-                          0.0f);
-                return absl::OkStatus();
-              }});
-  return absl::OkStatus();
-}
-
-absl::Status PlanRoiAlignGradient(OpPlanner& op) {
+// Plans the gradient of an average, which `backward` adds to dimage.
+absl::Status PlanAverageGradient(OpPlanner& op,
+                                 void (*backward)(const RegionPooling&, const float*,
+                                                  absl::Span<const float>, absl::Span<float>)) {
   std::vector<Buffer> reads;
   ASSIGN_OR_RETURN(const Regions regions, ReadRegions(op, &reads));
   RETURN_IF_ERROR(op.CheckDims("Out@GRAD", regions.pooled_dims));
@@ -96,14 +79,45 @@ absl::Status PlanRoiAlignGradient(OpPlanner& op) {
                 std::fill(dimages.begin(), dimages.end(), 0.0f);
                 for (size_t i = 0; i < images.size(); ++i) {
                   const auto region = static_cast<int64_t>(i);
-                  boxes::AlignRegionBackward<float>(
-                      pooling, run.Floats(regions.corners).data() + i * 4,
-                      Part(run.Floats(dout), region, pooling.pooled_size()),
-                      Part(dimages, images[i], pooling.image_size()));
+                  backward(pooling, run.Floats(regions.corners).data() + i * 4,
+                           Part(run.Floats(dout), region, pooling.pooled_size()),
+                           Part(dimages, images[i], pooling.image_size()));
                 }
                 return absl::OkStatus();
               }});
   return absl::OkStatus();
+}
+
+// Plans averages of the regions that a run has, which `pool` finds.
+absl::Status PlanAverage(OpPlanner& op, void (*pool)(const RegionPooling&, absl::Span<const float>,
+                                                     absl::Span<const int64_t>,
+                                                     absl::Span<const float>, absl::Span<float>)) {
+  std::vector<Buffer> reads;
+  ASSIGN_OR_RETURN(const Regions regions, ReadRegions(op, &reads));
+  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X"));
+  reads.push_back(x);
+  const Buffer out = op.WriteAs("Out", {VarType::FP32, regions.pooled_dims});
+  op.KeepRows("ROIs", "Out");
+  op.AddStep({reads, {out}, [=](const StepContext& run) -> absl::Status {
+                ASSIGN_OR_RETURN(const std::vector<int64_t> images, regions.ImagesIn(run));
+                const auto count = static_cast<int64_t>(images.size());
+                const absl::Span<float> pooled = run.Floats(out);
+                pool(regions.pooling, run.Floats(x), images, run.Floats(regions.corners), pooled);
+                std::fill(pooled.begin() + count * regions.pooling.pooled_size(), pooled.end(),
+                          0.0f);
+                return absl::OkStatus();
+              }});
+  return absl::OkStatus();
+}
+
+void AverageOwnChannels(const RegionPooling& pooling, absl::Span<const float> x,
+                        absl::Span<const int64_t> images, absl::Span<const float> corners,
+                        absl::Span<float> pooled) {
+  for (size_t i = 0; i < images.size(); ++i) {
+    boxes::AverageOwnChannels<float>(pooling, Part(x, images[i], pooling.image_size()),
+                                     corners.data() + i * 4,
+                                     Part(pooled, static_cast<int64_t>(i), pooling.pooled_size()));
+  }
 }
 
 absl::Status PlanRoiPool(OpPlanner& op) {
@@ -168,10 +182,17 @@ absl::Status PlanRoiPoolGradient(OpPlanner& op) {
 }  // namespace
 
 OpPlans RegionsPlans() {
-  return {{"roi_align", PlanRoiAlign},
-          {"roi_align_grad", PlanRoiAlignGradient},
-          {"roi_pool", PlanRoiPool},
-          {"roi_pool_grad", PlanRoiPoolGradient}};
+  return {
+      {"roi_align", [](OpPlanner& op) { return PlanAverage(op, kernels::AlignRegions); }},
+      {"roi_align_grad",
+       [](OpPlanner& op) { return PlanAverageGradient(op, boxes::AlignRegionBackward<float>); }},
+      {"psroi_pool", [](OpPlanner& op) { return PlanAverage(op, AverageOwnChannels); }},
+      {"psroi_pool_grad",
+       [](OpPlanner& op) {
+         return PlanAverageGradient(op, boxes::AverageOwnChannelsBackward<float>);
+       }},
+      {"roi_pool", PlanRoiPool},
+      {"roi_pool_grad", PlanRoiPoolGradient}};
 }
 
 }  // namespace fixpoint::executor

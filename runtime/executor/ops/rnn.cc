@@ -2,19 +2,22 @@
 // the input is one of all steps, and a recurrence takes it up.
 
 #include <algorithm>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "ops/op_traits.h"
 #include "ops/recurrent_shape.h"
+#include "ops/recurrent_state.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/op.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/product.h"
 #include "runtime/executor/ops/recurrence.h"
+#include "runtime/executor/ops/rnn_products.h"
+#include "runtime/kernels/recurrent_cells.h"
 
 namespace fixpoint::executor {
 namespace {
@@ -26,7 +29,7 @@ using kernels::RecurrentCell;
 // An rnn whose steps are added: what its gradient op needs too. Directions lie layer by layer.
 struct PlannedRnn {
   RnnShape shape;
-  std::vector<Buffer> inputs;  // of the layers
+  std::vector<Buffer> inputs;  // of the layers after the first
   std::vector<PlannedRecurrence> directions;
   Buffer out;
 
@@ -34,8 +37,8 @@ struct PlannedRnn {
 };
 
 absl::StatusOr<RnnShape> ShapeOf(const OpPlanner& op) {
-  ASSIGN_OR_RETURN(RnnShape shape,
-                   RnnShapeOf(op.attributes(), op.InputDims("Input"), !op.IsTest()));
+  ASSIGN_OR_RETURN(RnnShape shape, RnnShapeOf(op.attributes(), op.InputDims("Input"),
+                                              !TraitsOf(op.op()).is_on_integers && !op.IsTest()));
   const auto dims_of = [&](absl::string_view slot) {
     std::vector<Dims> dims;
     for (int i = 0; i < op.InputCount(slot); ++i) dims.push_back(op.InputDims(slot, i));
@@ -47,8 +50,9 @@ absl::StatusOr<RnnShape> ShapeOf(const OpPlanner& op) {
   return shape;
 }
 
-RecurrenceShape RecurrenceOf(const RnnShape& shape, int direction) {
+RecurrenceShape RecurrenceOf(const RnnShape& shape, int direction, int state_bits) {
   RecurrenceShape recurrence;
+  recurrence.state_bits = state_bits;
   recurrence.cell.width = shape.width;
   recurrence.rows.assign(shape.steps, shape.batch);
   recurrence.is_reversed = direction == 1;
@@ -137,21 +141,23 @@ absl::StatusOr<BufferPart> AddBias(OpPlanner& op, const RnnShape& shape, int pai
 }
 
 // A direction of a layer, whose hidden states may be what the layer gives.
-absl::StatusOr<PlannedRecurrence> AddDirection(OpPlanner& op, const RnnShape& shape, int pair,
-                                               Buffer input, std::optional<Buffer> lengths,
+absl::StatusOr<PlannedRecurrence> AddDirection(OpPlanner& op, const RnnShape& shape,
+                                               const RnnProducts& products, int pair,
+                                               std::optional<Buffer> input,
+                                               std::optional<Buffer> lengths,
                                                std::optional<Buffer> hidden) {
   const int64_t columns = shape.gates() * shape.width;
-  ProductShape product{1, shape.rows(), shape.InputsOf(pair / shape.directions), columns};
-  product.transpose_y = true;
-  ASSIGN_OR_RETURN(const Buffer of_input,
-                   op.ReadFloats("WeightList", Layout::kRowMajor, RnnShape::InputWeight(pair)));
   const Buffer sums = op.Scratch("sums", VarType::FP32, shape.rows() * columns);
-  RETURN_IF_ERROR(
-      AddProduct(op, product, 1, input, of_input, sums, absl::StrCat(op.type(), " of input")));
+  RETURN_IF_ERROR(AddInputProduct(op, shape, products, pair, input, sums));
 
   RecurrenceOperands operands;
-  ASSIGN_OR_RETURN(operands.weights,
-                   op.ReadFloats("WeightList", Layout::kRowMajor, RnnShape::StateWeight(pair)));
+  if (products.is_of_codes) {
+    ASSIGN_OR_RETURN(operands.codes, WeightCodesOf(op, shape, products, RnnShape::StateWeight(pair),
+                                                   StepOfStates(products.state_bits)));
+  } else {
+    ASSIGN_OR_RETURN(operands.weights,
+                     op.ReadFloats("WeightList", Layout::kRowMajor, RnnShape::StateWeight(pair)));
+  }
   ASSIGN_OR_RETURN(operands.bias, AddBias(op, shape, pair));
   if (shape.mode == RnnMode::kGru) {
     ASSIGN_OR_RETURN(const Buffer bias,
@@ -165,8 +171,8 @@ absl::StatusOr<PlannedRecurrence> AddDirection(OpPlanner& op, const RnnShape& sh
     operands.first_cell = StateOf(shape, first_cell, pair);
   }
   operands.lengths = lengths;
-  return AddRecurrence(op, RecurrenceOf(shape, pair % shape.directions), std::move(operands), sums,
-                       hidden);
+  return AddRecurrence(op, RecurrenceOf(shape, pair % shape.directions, products.state_bits),
+                       std::move(operands), sums, hidden);
 }
 
 // Adds the step that puts the directions' hidden states side by side, with zeros after the ends of
@@ -204,7 +210,8 @@ absl::StatusOr<PlannedRnn> AddLayers(OpPlanner& op, const RnnShape& shape, Buffe
   rnn.shape = shape;
   rnn.out = out;
   ASSIGN_OR_RETURN(const std::optional<Buffer> lengths, ReadLengths(op, shape));
-  ASSIGN_OR_RETURN(Buffer input, op.ReadFloats("Input"));
+  ASSIGN_OR_RETURN(const RnnProducts products, RnnProductsOf(op, shape));
+  std::optional<Buffer> input;
   const bool is_out = shape.directions == 1 && !lengths;
   for (int layer = 0; layer < shape.layers; ++layer) {
     const bool is_last = layer == shape.layers - 1;
@@ -214,13 +221,13 @@ absl::StatusOr<PlannedRnn> AddLayers(OpPlanner& op, const RnnShape& shape, Buffe
     std::vector<Buffer> hidden;
     for (int d = 0; d < shape.directions; ++d) {
       ASSIGN_OR_RETURN(PlannedRecurrence direction,
-                       AddDirection(op, shape, layer * shape.directions + d, input, lengths,
-                                    is_out ? std::optional(result) : std::nullopt));
+                       AddDirection(op, shape, products, layer * shape.directions + d, input,
+                                    lengths, is_out ? std::optional(result) : std::nullopt));
       hidden.push_back(direction.hidden);
       rnn.directions.push_back(std::move(direction));
     }
     if (!is_out) AddJoin(op, shape, hidden, lengths, result);
-    rnn.inputs.push_back(input);
+    if (!is_last) rnn.inputs.push_back(result);
     input = result;
   }
   return rnn;
@@ -258,19 +265,25 @@ absl::Status PlanForward(OpPlanner& op) {
   const Buffer out = op.WriteAs("Out", {VarType::FP32, shape.out_dims()});
   ASSIGN_OR_RETURN(PlannedRnn rnn, AddLayers(op, shape, out));
   AddLastStates(op, rnn);
-  const bool is_test = op.IsTest();
-  DeferZeros(op, "Reserve", {VarType::FP32, is_test ? Dims{0} : shape.reserve_dims()});
-  DeferZeros(op, "DropoutState", {VarType::UINT8, is_test ? Dims{0} : shape.out_dims()});
+  if (!TraitsOf(op.op()).is_on_integers) {
+    const bool is_test = op.IsTest();
+    DeferZeros(op, "Reserve", {VarType::FP32, is_test ? Dims{0} : shape.reserve_dims()});
+    DeferZeros(op, "DropoutState", {VarType::UINT8, is_test ? Dims{0} : shape.out_dims()});
+  }
   if (op.Wants("Out")) op.builder().Attach(op.OutputValue("Out"), std::move(rnn));
   return absl::OkStatus();
 }
 
 // The steps of the forward op, or, where it is not planned here, again.
 absl::StatusOr<PlannedRnn> ForwardOf(OpPlanner& op, const RnnShape& shape) {
+  ASSIGN_OR_RETURN(const int state_bits, StateBitsOf(op.attributes()));
   if (const Op* forward = op.ForwardOp(); forward != nullptr) {
     const Value* out = forward->Output("Out")->value();
     const auto* planned = out != nullptr ? op.builder().Attached<PlannedRnn>(*out) : nullptr;
-    if (planned != nullptr && planned->shape == shape) return *planned;
+    if (planned != nullptr && planned->shape == shape &&
+        planned->directions.front().shape.state_bits == state_bits) {
+      return *planned;
+    }
   }
   const int64_t size = shape.rows() * shape.directions * shape.width;
   return AddLayers(op, shape, op.Scratch("out", VarType::FP32, size));
@@ -389,9 +402,17 @@ absl::Status PlanGradient(OpPlanner& op) {
     }
   }
   ASSIGN_OR_RETURN(Buffer dout, op.ReadFloats("Out@GRAD"));
-  ASSIGN_OR_RETURN(const PlannedRnn forward, ForwardOf(op, shape));
+  ASSIGN_OR_RETURN(PlannedRnn forward, ForwardOf(op, shape));
+  const int state_bits = forward.directions.front().shape.state_bits;
   std::vector<RecurrenceBack> all(forward.directions.size());
   for (int layer = shape.layers - 1; layer >= 0; --layer) {
+    Buffer input;
+    if (layer == 0) {
+      ASSIGN_OR_RETURN(input, op.ReadFloats("Input"));
+    } else {
+      input = forward.inputs[layer - 1];
+      if (state_bits != 0) input = AddRoundedStates(op, state_bits, input);
+    }
     std::vector<RecurrenceBack> backs;
     for (int d = 0; d < shape.directions; ++d) {
       const int pair = layer * shape.directions + d;
@@ -399,10 +420,12 @@ absl::Status PlanGradient(OpPlanner& op) {
         return states ? std::optional(StateOf(shape, *states, pair)) : std::nullopt;
       };
       const Buffer dhidden = AddSplit(op, shape, d, dout);
+      ASSIGN_OR_RETURN(forward.directions[pair].operands.weights,
+                       op.ReadFloats("WeightList", Layout::kRowMajor, RnnShape::StateWeight(pair)));
       ASSIGN_OR_RETURN(const RecurrenceBack back,
                        AddRecurrenceBack(op, forward.directions[pair], dhidden, last_of(dlast[0]),
                                          last_of(dlast[1])));
-      RETURN_IF_ERROR(AddWeightGradients(op, shape, pair, forward.inputs[layer], back));
+      RETURN_IF_ERROR(AddWeightGradients(op, shape, pair, input, back));
       backs.push_back(back);
       all[pair] = back;
     }
@@ -417,6 +440,8 @@ absl::Status PlanGradient(OpPlanner& op) {
 
 }  // namespace
 
-OpPlans RnnPlans() { return {{"rnn", PlanForward}, {"rnn_grad", PlanGradient}}; }
+OpPlans RnnPlans() {
+  return {{"rnn", PlanForward}, {"integer_rnn", PlanForward}, {"rnn_grad", PlanGradient}};
+}
 
 }  // namespace fixpoint::executor

@@ -6,9 +6,15 @@
 #include <algorithm>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "ops/dims.h"
+#include "ops/lod.h"
+#include "runtime/executor/op_planner.h"
 #include "runtime/executor/plan.h"
 
 namespace fixpoint::executor {
@@ -33,20 +39,45 @@ void WriteRows(const StepContext& run, const RunShape& shape, std::initializer_l
   DecideRows(run, shape, dims, elements);
 }
 
-// REQUIRES: the shape has offsets, and room for so many.
-inline void DecideOffsets(const StepContext& run, const RunShape& shape,
-                          const std::vector<int64_t>& offsets) {
-  const absl::Span<int64_t> decided = run.Of<int64_t>(shape.offsets);
+// The offsets of a level. REQUIRES: the shape has it, and room for so many.
+template <typename Offsets>
+void DecideOffsets(const StepContext& run, const RunShape& shape, const Offsets& offsets,
+                   size_t level = 0) {
+  const absl::Span<int64_t> decided = run.Of<int64_t>(shape.offsets[level]);
   decided[0] = static_cast<int64_t>(offsets.size());
   std::copy(offsets.begin(), offsets.end(), decided.begin() + 1);
 }
 
-// The buffers of a shape that a step reads or writes beside the elements.
-inline std::vector<Buffer> BuffersOf(const RunShape& shape) {
-  std::vector<Buffer> buffers = {shape.dims};
-  if (shape.has_offsets()) buffers.push_back(shape.offsets);
-  return buffers;
+// The offsets of all levels, of which a run may have fewer. REQUIRES: as above.
+void DecideLod(const StepContext& run, const RunShape& shape, const LoD& lod);
+
+// The offsets of a level that a run decided; none: there is no such level.
+inline absl::Span<const int64_t> OffsetsIn(const StepContext& run, const RunShape& shape,
+                                           size_t level) {
+  const absl::Span<const int64_t> decided = run.Of<int64_t>(shape.offsets[level]);
+  return decided.subspan(1, decided[0]);
 }
+
+// Error (kFailedPrecondition): a run decides more than the number of rows, so that rows lie
+// elsewhere in memory than the plan says. REQUIRES: there are rows.
+absl::Status CheckDecidesRows(DimsView there, DimsView most);
+
+// The shape of an input that a run may have decided.
+struct ReadShape {
+  Dims most;
+  LoD lod;  // known before the run
+  std::optional<RunShape> decided;
+
+  static ReadShape Of(OpPlanner& op, absl::string_view slot);
+
+  std::vector<Buffer> buffers() const {
+    return decided ? decided->buffers() : std::vector<Buffer>();
+  }
+  // The most offsets of each level.
+  std::vector<int64_t> most_offsets() const;
+  Dims DimsIn(const StepContext& run) const;
+  LoD LodIn(const StepContext& run) const;
+};
 
 }  // namespace fixpoint::executor
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -17,15 +16,13 @@
 #include "proto/program/type_names.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/element_types.h"
+#include "runtime/executor/ops/row_extents.h"
 #include "runtime/executor/ops/row_moves.h"
+#include "runtime/executor/ops/run_sequences.h"
+#include "runtime/executor/ops/run_shape.h"
 
 namespace fixpoint::executor {
 namespace {
-
-// The elements of a row. REQUIRES: CheckRows.
-int64_t WidthOf(DimsView dims) {
-  return std::accumulate(dims.begin() + 1, dims.end(), int64_t{1}, std::multiplies<>());
-}
 
 // Rows are listed, one by one. Error (kInvalidArgument): they have no elements, so that there may
 // be more of them than memory holds.
@@ -34,12 +31,6 @@ absl::Status CheckRows(absl::string_view slot, DimsView dims) {
   if (has_elements) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat(slot, " is ", DimsText(dims), "; want rows with elements"));
-}
-
-Dims WithRows(const Dims& dims, int64_t rows) {
-  Dims result = dims;
-  result[0] = rows;
-  return result;
 }
 
 absl::StatusOr<std::vector<Sequence>> SequencesOfX(const OpPlanner& op) {
@@ -55,7 +46,7 @@ absl::Status PlanReverse(OpPlanner& op) {
   }
   const TensorType type = op.InputType("X");
   ASSIGN_OR_RETURN(const Buffer x, op.Read("X", type.dtype));
-  return AddRowGather(op, type.dtype, ShareRows(std::move(rows)), WidthOf(type.dims), x,
+  return AddRowGather(op, type.dtype, ShareRows(std::move(rows)), RowSize(type.dims), x,
                       op.WriteAs("Y", type), op.type());
 }
 
@@ -74,8 +65,8 @@ absl::StatusOr<JoinedRows> JoinedRowsOf(const OpPlanner& op) {
     RETURN_IF_ERROR(CheckRows("X", dims));
     ASSIGN_OR_RETURN(std::vector<Sequence> sequences,
                      SequencesOf("X", dims, op.builder().LodOf(op.InputValue("X", i))));
-    const int64_t width = WidthOf(dims);
-    const int64_t first_width = WidthOf(op.InputDims("X"));
+    const int64_t width = RowSize(dims);
+    const int64_t first_width = RowSize(op.InputDims("X"));
     if (i > 0 && (sequences.size() != all[0].size() || width != first_width)) {
       return absl::InvalidArgumentError(
           absl::StrCat("X has ", all[0].size(), " sequences of rows of ", first_width, " and ",
@@ -99,7 +90,7 @@ absl::StatusOr<JoinedRows> JoinedRowsOf(const OpPlanner& op) {
 absl::Status PlanConcat(OpPlanner& op) {
   ASSIGN_OR_RETURN(JoinedRows joined, JoinedRowsOf(op));
   const TensorType type = op.InputType("X");
-  const int64_t width = WidthOf(type.dims);
+  const int64_t width = RowSize(type.dims);
   std::vector<Buffer> inputs;
   for (int i = 0; i < op.InputCount("X"); ++i) {
     ASSIGN_OR_RETURN(const Buffer x, op.Read("X", type.dtype, Layout::kRowMajor, i));
@@ -124,7 +115,7 @@ absl::Status PlanConcat(OpPlanner& op) {
 absl::Status PlanConcatGradient(OpPlanner& op) {
   ASSIGN_OR_RETURN(const JoinedRows joined, JoinedRowsOf(op));
   const Dims& dims = op.InputDims("X");
-  const int64_t width = WidthOf(dims);
+  const int64_t width = RowSize(dims);
   RETURN_IF_ERROR(
       op.CheckDims("Out@GRAD", WithRows(dims, static_cast<int64_t>(joined.rows.size()))));
   ASSIGN_OR_RETURN(const Buffer dout, op.ReadFloats("Out@GRAD"));
@@ -194,8 +185,15 @@ PlanFunction InPieces(PiecesFunction pieces_of) {
     ASSIGN_OR_RETURN(const Buffer x, op.Read("X", type.dtype));
     const Buffer out = op.WriteAs("Out", {type.dtype, WithRows(type.dims, pieces.rows())});
     op.CutOutput("Out", pieces.lod);
-    return AddRowGather(op, type.dtype, RowsOf(pieces), WidthOf(type.dims), x, out, op.type());
+    return AddRowGather(op, type.dtype, RowsOf(pieces), RowSize(type.dims), x, out, op.type());
   };
+}
+
+absl::Status PlanExpand(OpPlanner& op) {
+  const ReadShape x_shape = ReadShape::Of(op, "X");
+  const ReadShape y_shape = ReadShape::Of(op, "Y");
+  if (x_shape.decided || y_shape.decided) return PlanExpandInRun(op, x_shape, y_shape);
+  return InPieces(PiecesOfExpand)(op);
 }
 
 PlanFunction InPiecesGradient(PiecesFunction pieces_of) {
@@ -205,7 +203,7 @@ PlanFunction InPiecesGradient(PiecesFunction pieces_of) {
     ASSIGN_OR_RETURN(const Pieces pieces, pieces_of(op));
     RETURN_IF_ERROR(op.CheckDims("Out@GRAD", WithRows(type.dims, pieces.rows())));
     ASSIGN_OR_RETURN(const Buffer dout, op.ReadFloats("Out@GRAD"));
-    AddRowSum(op, RowsOf(pieces), WidthOf(type.dims), dout, op.WriteAs("X@GRAD", type), op.type());
+    AddRowSum(op, RowsOf(pieces), RowSize(type.dims), dout, op.WriteAs("X@GRAD", type), op.type());
     return absl::OkStatus();
   };
 }
@@ -253,7 +251,7 @@ absl::Status PlanPad(OpPlanner& op) {
   ASSIGN_OR_RETURN(const std::vector<Sequence> sequences, SequencesOfX(op));
   ASSIGN_OR_RETURN(Padding padding, PaddingOf(op, sequences));
   const TensorType type = op.InputType("X");
-  const int64_t width = WidthOf(type.dims);
+  const int64_t width = RowSize(type.dims);
   ASSIGN_OR_RETURN(const Buffer x, op.Read("X", type.dtype));
   ASSIGN_OR_RETURN(const Buffer filling, op.Read("PadValue", type.dtype));
   if (filling.size != 1 && filling.size != width) {
@@ -286,7 +284,7 @@ absl::Status PlanPadGradient(OpPlanner& op) {
   RETURN_IF_ERROR(op.CheckDims("Out@GRAD", padding.dims));
   ASSIGN_OR_RETURN(const Buffer dout, op.ReadFloats("Out@GRAD"));
   const TensorType type = op.InputType("X");
-  AddRowSum(op, ShareRows(std::move(padding.rows)), WidthOf(type.dims), dout,
+  AddRowSum(op, ShareRows(std::move(padding.rows)), RowSize(type.dims), dout,
             op.WriteAs("X@GRAD", type), op.type());
   return absl::OkStatus();
 }
@@ -320,7 +318,7 @@ absl::Status PlanUnpad(OpPlanner& op) {
   std::copy(type.dims.begin() + 2, type.dims.end(), std::back_inserter(dims));
   const Buffer out = op.WriteAs("Out", {type.dtype, dims});
   op.CutOutput("Out", {OffsetsOf(lengths)});
-  return AddRowGather(op, type.dtype, ShareRows(std::move(rows)), WidthOf(dims), x, out, op.type());
+  return AddRowGather(op, type.dtype, ShareRows(std::move(rows)), RowSize(dims), x, out, op.type());
 }
 
 // The offsets of the gradient say which rows are there.
@@ -336,7 +334,7 @@ absl::Status PlanUnpadGradient(OpPlanner& op) {
   std::copy(type.dims.begin() + 2, type.dims.end(), std::back_inserter(dims));
   RETURN_IF_ERROR(op.CheckDims("Out@GRAD", dims));
   ASSIGN_OR_RETURN(const Buffer dout, op.ReadFloats("Out@GRAD"));
-  AddRowSum(op, ShareRows(std::move(rows)), WidthOf(dims), dout, op.WriteAs("X@GRAD", type),
+  AddRowSum(op, ShareRows(std::move(rows)), RowSize(dims), dout, op.WriteAs("X@GRAD", type),
             op.type());
   return absl::OkStatus();
 }
@@ -404,6 +402,14 @@ absl::Status PlanReshape(OpPlanner& op) {
 
 absl::Status PlanReset(OpPlanner& op) {
   const Dims& x = op.InputDims("X");
+  if (op.HasInput("Y")) {
+    const ReadShape x_shape = ReadShape::Of(op, "X");
+    const ReadShape y_shape = ReadShape::Of(op, "Y");
+    const bool is_cut = !y_shape.most_offsets().empty();
+    const bool is_decided = x_shape.decided || y_shape.decided;
+    if (is_decided && is_cut) return PlanResetInRun(op, x_shape, y_shape);
+    if (is_decided) return absl::UnimplementedError("Y has no offsets, and a run decides shapes");
+  }
   LoD lod;
   if (op.HasInput("Y") && !op.InputLod("Y").empty()) {
     lod = op.InputLod("Y");
@@ -440,7 +446,7 @@ OpPlans SequenceRowPlans() {
   return {{"sequence_reverse", PlanReverse, AlwaysRoundsOnce},
           {"sequence_concat", PlanConcat, AlwaysRoundsOnce},
           {"sequence_concat_grad", PlanConcatGradient},
-          {"sequence_expand", InPieces(PiecesOfExpand), AlwaysRoundsOnce},
+          {"sequence_expand", PlanExpand, AlwaysRoundsOnce},
           {"sequence_expand_grad", InPiecesGradient(PiecesOfExpand)},
           {"sequence_expand_as", InPieces(PiecesOfExpandAs), AlwaysRoundsOnce},
           {"sequence_expand_as_grad", InPiecesGradient(PiecesOfExpandAs)},

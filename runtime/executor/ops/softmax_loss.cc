@@ -4,6 +4,7 @@
 #include "proto/base/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/lines_of.h"
+#include "runtime/executor/ops/run_shape.h"
 #include "runtime/kernels/cross_entropy.h"
 #include "runtime/kernels/labels.h"
 #include "runtime/kernels/softmax.h"
@@ -37,7 +38,24 @@ absl::Status PlanSoftmaxGradient(OpPlanner& op) {
   ASSIGN_OR_RETURN(const Buffer y, op.ReadFloats("Out"));
   ASSIGN_OR_RETURN(const Buffer dy, op.ReadFloats("Out@GRAD"));
   const Buffer dx = op.WriteOver("X@GRAD", op.InputType("Out"), Layout::kRowMajor, dy);
-  op.AddStep({{y, dy}, {dx}, [=](const StepContext& run) {
+  std::vector<Buffer> reads = {y, dy};
+  ReadShape y_shape{op.InputDims("Out"), {}, std::nullopt};
+  ReadShape dy_shape{op.InputDims("Out@GRAD"), {}, std::nullopt};
+  if (!IsFirstAxis(op, "Out")) {
+    y_shape = ReadShape::Of(op, "Out");
+    dy_shape = ReadShape::Of(op, "Out@GRAD");
+    op.KeepRunShape("Out", "X@GRAD");
+  }
+  const bool is_decided = y_shape.decided || dy_shape.decided;
+  for (const ReadShape& shape : {y_shape, dy_shape}) {
+    for (const Buffer buffer : shape.buffers()) reads.push_back(buffer);
+  }
+  op.AddStep({reads, {dx}, [=](const StepContext& run) {
+                if (is_decided && y_shape.DimsIn(run) != dy_shape.DimsIn(run)) {
+                  return absl::InvalidArgumentError(
+                      absl::StrCat("Out@GRAD is ", DimsText(dy_shape.DimsIn(run)), "; want ",
+                                   DimsText(y_shape.DimsIn(run)), ", as Out"));
+                }
                 kernels::SoftmaxBackward(lines, run.Floats(y), run.Floats(dy), run.Floats(dx));
                 return absl::OkStatus();
               }});

@@ -15,9 +15,8 @@ namespace fixpoint::executor {
 namespace {
 
 // Codes of a bias, as the numbers of a stage.
-absl::StatusOr<Buffer> ReadBiasCodes(OpPlanner& op, int index) {
-  ASSIGN_OR_RETURN(const Buffer integers,
-                   op.Read("Operands", VarType::INT32, Layout::kRowMajor, index));
+absl::StatusOr<Buffer> ReadBiasCodes(OpPlanner& op, absl::string_view slot, int index) {
+  ASSIGN_OR_RETURN(const Buffer integers, op.Read(slot, VarType::INT32, Layout::kRowMajor, index));
   const Buffer numbers = op.Scratch("operand", VarType::FP32, integers.size);
   op.AddStep({{integers},
               {numbers},
@@ -34,8 +33,8 @@ absl::StatusOr<Buffer> ReadBiasCodes(OpPlanner& op, int index) {
 }
 
 // The factors of a stage, once they have been checked.
-absl::StatusOr<Buffer> ReadFactors(OpPlanner& op, int index) {
-  ASSIGN_OR_RETURN(const Buffer given, op.ReadFloats("Operands", Layout::kRowMajor, index));
+absl::StatusOr<Buffer> ReadFactors(OpPlanner& op, absl::string_view slot, int index) {
+  ASSIGN_OR_RETURN(const Buffer given, op.ReadFloats(slot, Layout::kRowMajor, index));
   const Buffer factors = op.Scratch("factors", VarType::FP32, given.size);
   op.AddStep({{given},
               {factors},
@@ -52,13 +51,14 @@ absl::StatusOr<Buffer> ReadFactors(OpPlanner& op, int index) {
 }
 
 // The numbers of a stage, in the layout of its results or, of channels, in their order.
-absl::StatusOr<Buffer> ReadNumbers(OpPlanner& op, const EpilogueStage& stage, int index,
-                                   Layout layout) {
-  const VarType::Type dtype = op.InputType("Operands", index).dtype;
+absl::StatusOr<Buffer> ReadNumbers(OpPlanner& op, const EpilogueStage& stage,
+                                   const StoredOutput& stored, int index) {
+  const absl::string_view slot = stored.operands;
+  const VarType::Type dtype = op.InputType(slot, index).dtype;
   RETURN_IF_ERROR(CheckNumbersType(stage, dtype));
-  if (dtype == VarType::INT32) return ReadBiasCodes(op, index);
-  if (stage.kind == EpilogueStage::Kind::kRequantize) return ReadFactors(op, index);
-  return op.ReadFloats("Operands", stage.is_of_channels() ? Layout::kRowMajor : layout, index);
+  if (dtype == VarType::INT32) return ReadBiasCodes(op, slot, index);
+  if (stage.kind == EpilogueStage::Kind::kRequantize) return ReadFactors(op, slot, index);
+  return op.ReadFloats(slot, stage.is_of_channels() ? Layout::kRowMajor : stored.layout, index);
 }
 
 absl::StatusOr<StageOperands> ReadOperands(OpPlanner& op, const StoredOutput& stored) {
@@ -67,23 +67,24 @@ absl::StatusOr<StageOperands> ReadOperands(OpPlanner& op, const StoredOutput& st
   for (const EpilogueStage& stage : stored.epilogue) {
     operands.numbers.push_back(std::nullopt);
     if (!stage.has_operand()) continue;
-    const Dims& dims = op.InputDims("Operands", index);
+    const Dims& dims = op.InputDims(stored.operands, index);
     const bool fits = stage.is_of_channels()
-                          ? op.InputType("Operands", index).size() == stored.channels
+                          ? op.InputType(stored.operands, index).size() == stored.channels
                           : dims == stored.type.dims;
     if (!fits) {
       return absl::InvalidArgumentError(
-          absl::StrCat("Operands[", index, "] of ", std::string(StageName(stage.kind)), " is ",
-                       DimsText(dims), "; want ",
+          absl::StrCat(stored.operands, "[", index, "] of ", std::string(StageName(stage.kind)),
+                       " is ", DimsText(dims), "; want ",
                        stage.is_of_channels() ? absl::StrCat(stored.channels, " channels")
                                               : DimsText(stored.type.dims)));
     }
     if (stage.is_of_codes()) {
       if (operands.codes) return absl::UnimplementedError("codes are added twice; want once");
-      ASSIGN_OR_RETURN(operands.codes, op.Read("Operands", CodeDtype(stage.is_of_unsigned_codes()),
-                                               stored.layout, index));
+      ASSIGN_OR_RETURN(
+          operands.codes,
+          op.Read(stored.operands, CodeDtype(stage.is_of_unsigned_codes()), stored.layout, index));
     } else {
-      ASSIGN_OR_RETURN(operands.numbers.back(), ReadNumbers(op, stage, index, stored.layout));
+      ASSIGN_OR_RETURN(operands.numbers.back(), ReadNumbers(op, stage, stored, index));
     }
     ++index;
   }

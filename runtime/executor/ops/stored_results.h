@@ -51,6 +51,7 @@ struct StoredOutput {
   Layout layout;
   int64_t channels;
   kernels::Epilogue epilogue;
+  absl::string_view operands = "Operands";  // the slot of what the stages read
 
   kernels::OutputType output_type() const { return OutputTypeOf(type.dtype); }
   SplitEpilogue split() const;

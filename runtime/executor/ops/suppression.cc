@@ -30,11 +30,11 @@ struct KeptOutputs {
   std::optional<Buffer> counts;
 
   std::vector<Buffer> buffers() const {
-    std::vector<Buffer> all = BuffersOf(out_shape);
+    std::vector<Buffer> all = out_shape.buffers();
     all.push_back(out);
     if (index) {
       all.push_back(*index);
-      for (const Buffer buffer : BuffersOf(*index_shape)) all.push_back(buffer);
+      for (const Buffer buffer : index_shape->buffers()) all.push_back(buffer);
     }
     if (counts) all.push_back(*counts);
     return all;
@@ -59,7 +59,8 @@ struct KeptOutputs {
 KeptOutputs DeclareOutputs(OpPlanner& op, int64_t most, int64_t images, bool has_offsets,
                            bool has_index, absl::string_view counts_slot) {
   KeptOutputs outputs;
-  const int64_t offsets = has_offsets ? images + 1 : 0;
+  std::vector<int64_t> offsets;
+  if (has_offsets) offsets.push_back(images + 1);
   outputs.out = op.WriteAs("Out", {VarType::FP32, {most, kRowWidth}});
   outputs.out_shape = op.DecideShape("Out", offsets);
   if (has_index) {
@@ -117,7 +118,7 @@ absl::StatusOr<int64_t> MostOf(const boxes::SuppressionLimits& limits,
 void WriteNone(const StepContext& run, const KeptOutputs& outputs) {
   run.Floats(outputs.out)[0] = -1;
   DecideRows(run, outputs.out_shape, {1, 1}, run.Floats(outputs.out));
-  DecideOffsets(run, outputs.out_shape, {0, 1});
+  DecideOffsets(run, outputs.out_shape, std::vector<int64_t>{0, 1});
 }
 
 enum class Version { k1, k2, k3 };

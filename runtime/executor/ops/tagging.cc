@@ -10,6 +10,7 @@
 #include "proto/base/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/recurrence.h"
+#include "runtime/executor/ops/run_shape.h"
 #include "runtime/kernels/linear_chain_crf.h"
 
 namespace fixpoint::executor {
@@ -199,12 +200,102 @@ absl::Status PlanDecoding(OpPlanner& op) {
   return absl::OkStatus();
 }
 
+// What viterbi_decode finds paths in.
+struct Scored {
+  int64_t steps;
+  int64_t tags;
+  bool has_ends;  // rows of the transitions for the begin and the end
+  const float* transition;
+
+  // The best path of a sequence of `length` steps; returns its score.
+  float BestPath(const float* emission, int64_t length, std::vector<float>* scores,
+                 std::vector<int64_t>* before, int64_t* path) const {
+    std::vector<float> next(tags);
+    for (int64_t j = 0; j < tags; ++j) {
+      (*scores)[j] = emission[j] + (has_ends ? transition[(tags - 1) * tags + j] : 0);
+    }
+    for (int64_t t = 1; t < length; ++t) {
+      for (int64_t j = 0; j < tags; ++j) {
+        int64_t best = 0;
+        for (int64_t i = 1; i < tags; ++i) {
+          if ((*scores)[i] + transition[i * tags + j] >
+              (*scores)[best] + transition[best * tags + j]) {
+            best = i;
+          }
+        }
+        (*before)[t * tags + j] = best;
+        next[j] = (*scores)[best] + transition[best * tags + j] + emission[t * tags + j];
+      }
+      scores->swap(next);
+    }
+    int64_t best = 0;
+    for (int64_t j = 0; j < tags; ++j) {
+      if (has_ends) (*scores)[j] += transition[(tags - 2) * tags + j];
+      if ((*scores)[j] > (*scores)[best]) best = j;
+    }
+    const float score = (*scores)[best];
+    for (int64_t t = length - 1; t >= 0; --t) {
+      path[t] = best;
+      best = (*before)[t * tags + best];
+    }
+    return score;
+  }
+};
+
+// A run decides how long the longest path is.
+absl::Status PlanViterbi(OpPlanner& op) {
+  const Dims dims = op.InputDims("Input");
+  const bool has_ends = op.attributes().Bool("include_bos_eos_tag");
+  const int64_t fewest_tags = has_ends ? 2 : 1;
+  if (dims.size() != 3 || dims[2] < fewest_tags) {
+    return absl::InvalidArgumentError(absl::StrCat("Input is ", DimsText(dims), "; want scores of ",
+                                                   fewest_tags, " tags or more of each step"));
+  }
+  const int64_t batch = dims[0];
+  const int64_t steps = dims[1];
+  const int64_t tags = dims[2];
+  RETURN_IF_ERROR(op.CheckDims("Transition", {tags, tags}));
+  RETURN_IF_ERROR(op.CheckSize("Length", batch));
+  ASSIGN_OR_RETURN(const Buffer input, op.ReadFloats("Input"));
+  ASSIGN_OR_RETURN(const Buffer transition, op.ReadFloats("Transition"));
+  ASSIGN_OR_RETURN(const Buffer length, op.Read("Length", VarType::INT64));
+  const Buffer scores = op.WriteAs("Scores", {VarType::FP32, {batch}});
+  const Buffer paths = op.WriteAs("Path", {VarType::INT64, {batch, steps}});
+  const RunShape shape = op.DecideShape("Path");
+  op.AddStep(
+      {{input, transition, length}, {scores, paths, shape.dims}, [=](const StepContext& run) {
+         const absl::Span<const int64_t> lengths = run.Of<int64_t>(length);
+         int64_t longest = 0;
+         for (int64_t n = 0; n < batch; ++n) {
+           if (lengths[n] < 1 || lengths[n] > steps) {
+             return absl::InvalidArgumentError(
+                 absl::StrCat("Length ", n, " is ", lengths[n], "; want 1 to ", steps));
+           }
+           longest = std::max(longest, lengths[n]);
+         }
+         const Scored scored{steps, tags, has_ends, run.Floats(transition).data()};
+         std::vector<float> sums(tags);
+         std::vector<int64_t> before(longest * tags);
+         const absl::Span<int64_t> to = run.Of<int64_t>(paths);
+         std::fill(to.begin(), to.end(), int64_t{0});
+         for (int64_t n = 0; n < batch; ++n) {
+           run.Floats(scores)[n] =
+               scored.BestPath(run.Floats(input).data() + n * steps * tags, lengths[n], &sums,
+                               &before, to.data() + n * longest);
+         }
+         DecideRows(run, shape, {batch, longest}, to);
+         return absl::OkStatus();
+       }});
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 OpPlans TaggingPlans() {
   return {{"linear_chain_crf", PlanCrf},
           {"linear_chain_crf_grad", PlanCrfGradient},
-          {"crf_decoding", PlanDecoding}};
+          {"crf_decoding", PlanDecoding},
+          {"viterbi_decode", PlanViterbi}};
 }
 
 }  // namespace fixpoint::executor

@@ -18,27 +18,12 @@
 #include "proto/program/op.h"
 #include "runtime/executor/block_crossing.h"
 #include "runtime/executor/op_plans.h"
+#include "runtime/executor/ops/row_extents.h"
+#include "runtime/executor/ops/run_shape.h"
 #include "runtime/executor/tensor_array.h"
-#include "runtime/tensor.h"
 
 namespace fixpoint::executor {
 namespace {
-
-// What values that are arrays have in the place of elements.
-const TensorType& NoElements() {
-  static const TensorType* const type = new TensorType{VarType::UINT8, {0}};
-  return *type;
-}
-
-int64_t RowSize(DimsView dims) {
-  int64_t size = 1;
-  for (size_t i = 1; i < dims.size(); ++i) size *= dims[i];
-  return size;
-}
-
-int64_t RowBytes(const TensorType& type) {
-  return RowSize(type.dims) * static_cast<int64_t>(ElementSize(type.dtype));
-}
 
 absl::StatusOr<Buffer> ReadPlace(OpPlanner& op) {
   RETURN_IF_ERROR(op.CheckSize("I", 1));
@@ -52,14 +37,6 @@ absl::StatusOr<int64_t> PlaceIn(const StepContext& run, Buffer place) {
       absl::StrCat("I is ", there, "; want 0 to ", TensorArray::kMostElements - 1));
 }
 
-absl::StatusOr<const HeldArray*> ReadArray(OpPlanner& op, absl::string_view slot) {
-  if (const auto* held = op.builder().Attached<HeldArray>(op.InputValue(slot)); held != nullptr) {
-    return held;
-  }
-  return absl::InvalidArgumentError(absl::StrCat(
-      slot, " is a tensor ", DimsText(op.InputDims(slot)), "; want an array of tensors"));
-}
-
 absl::StatusOr<std::shared_ptr<const RankTable>> ReadTable(OpPlanner& op) {
   using Table = std::shared_ptr<const RankTable>;
   if (const auto* table = op.builder().Attached<Table>(op.InputValue("RankTable"))) return *table;
@@ -67,28 +44,9 @@ absl::StatusOr<std::shared_ptr<const RankTable>> ReadTable(OpPlanner& op) {
       "RankTable is ", DimsText(op.InputDims("RankTable")), "; want what lod_rank_table makes"));
 }
 
-// Adds a step that reads or writes an array, which is no buffer that other steps could be told
-// from.
-void AddArrayStep(OpPlanner& op, std::vector<Buffer> reads, std::vector<Buffer> writes,
-                  std::function<absl::Status(const StepContext&)> run) {
-  StepKernel kernel{std::move(reads), std::move(writes), std::move(run)};
-  kernel.in_each_run = true;
-  op.AddStep(std::move(kernel));
-}
-
-// Errors: a tensor of another type than the array's others, which have `most` but for their rows.
-absl::Status CheckFits(const TensorType& type, const TensorType& most) {
-  const bool fits = type.dtype == most.dtype && type.dims.size() == most.dims.size() &&
-                    std::equal(type.dims.begin() + 1, type.dims.end(), most.dims.begin() + 1);
-  if (fits) return absl::OkStatus();
-  return absl::UnimplementedError(absl::StrCat("X is ", DimsText(type.dims), " and the array has ",
-                                               DimsText(most.dims),
-                                               "; want tensors that differ in their rows alone"));
-}
-
 // Declares that Out is an array: the one that its variable holds, or a new one.
-absl::StatusOr<HeldArray> WriteArray(OpPlanner& op, const TensorType& type, int64_t most_offsets,
-                                     bool* is_new) {
+absl::StatusOr<HeldArray> WriteArray(OpPlanner& op, const TensorType& type,
+                                     const std::vector<int64_t>& most_offsets, bool* is_new) {
   if (type.dims.empty()) return absl::UnimplementedError("X is a scalar; want rows");
   const Value* before = ValueBefore(op.OutputValue("Out"));
   const auto* there = before != nullptr ? op.builder().Attached<HeldArray>(*before) : nullptr;
@@ -98,7 +56,10 @@ absl::StatusOr<HeldArray> WriteArray(OpPlanner& op, const TensorType& type, int6
       there != nullptr ? *there : HeldArray{std::make_shared<TensorArray>(), type, most_offsets};
   RETURN_IF_ERROR(CheckFits(type, held.most));
   held.most.dims[0] = std::max(held.most.dims[0], type.dims[0]);
-  held.most_offsets = std::max(held.most_offsets, most_offsets);
+  held.most_offsets.resize(std::max(held.most_offsets.size(), most_offsets.size()));
+  for (size_t level = 0; level < most_offsets.size(); ++level) {
+    held.most_offsets[level] = std::max(held.most_offsets[level], most_offsets[level]);
+  }
   op.builder().Write(op.OutputValue("Out"), NoElements(), Layout::kRowMajor);
   op.builder().Attach(op.OutputValue("Out"), held);
   *is_new = there == nullptr && !is_carried;
@@ -108,43 +69,77 @@ absl::StatusOr<HeldArray> WriteArray(OpPlanner& op, const TensorType& type, int6
 absl::Status PlanWrite(OpPlanner& op) {
   ASSIGN_OR_RETURN(const Buffer place, ReadPlace(op));
   const TensorType type = op.InputType("X");
-  std::optional<RunShape> shape;
-  if (const RunShape* decided = op.TakeRunShape("X"); decided != nullptr) shape = *decided;
-  const LoD lod = op.InputLod("X");
-  if (lod.size() > 1) {
-    return absl::UnimplementedError(
-        absl::StrCat("X has ", lod.size(), " levels of offsets; the executor keeps one"));
-  }
+  const ReadShape shape = ReadShape::Of(op, "X");
   ASSIGN_OR_RETURN(const Buffer x, op.Read("X", type.dtype));
   if (!op.Wants("Out")) return absl::OkStatus();
-  std::vector<int64_t> offsets;
-  if (!lod.empty()) offsets.assign(lod[0].begin(), lod[0].end());
-  const int64_t most_offsets = shape && shape->has_offsets() ? shape->offsets.size - 1
-                                                             : static_cast<int64_t>(offsets.size());
   bool is_new = false;
-  ASSIGN_OR_RETURN(const HeldArray held, WriteArray(op, type, most_offsets, &is_new));
-  std::vector<Buffer> reads = {place, x};
-  if (shape) reads.push_back(shape->dims);
-  if (shape && shape->has_offsets()) reads.push_back(shape->offsets);
+  ASSIGN_OR_RETURN(const HeldArray held, WriteArray(op, type, shape.most_offsets(), &is_new));
+  std::vector<Buffer> reads = shape.buffers();
+  reads.insert(reads.end(), {place, x});
   AddArrayStep(op, std::move(reads), {}, [=, array = held.array](const StepContext& run) {
     ASSIGN_OR_RETURN(const int64_t at, PlaceIn(run, place));
+    const Dims dims = shape.DimsIn(run);
+    RETURN_IF_ERROR(CheckDecidesRows(dims, shape.most));
     if (is_new) array->Clear();
     TensorArray::Element& element = array->Set(at);
-    element.dims.assign(type.dims.begin(), type.dims.end());
-    element.offsets = offsets;
-    if (shape) {
-      const absl::Span<const int64_t> dims = run.Of<int64_t>(shape->dims);
-      element.dims.assign(dims.begin(), dims.end());
-    }
-    if (shape && shape->has_offsets()) {
-      const absl::Span<const int64_t> decided = run.Of<int64_t>(shape->offsets);
-      element.offsets.assign(decided.begin() + 1, decided.begin() + 1 + decided[0]);
-    }
+    element.dims.assign(dims.begin(), dims.end());
+    element.lod = shape.LodIn(run);
     const uint8_t* const bytes = run.Of<uint8_t>(x).data();
     element.bytes.assign(bytes, bytes + element.dims[0] * RowBytes(type));
     return absl::OkStatus();
   });
   return absl::OkStatus();
+}
+
+absl::Status AddElementTo(const TensorArray::Element& part, int64_t place,
+                          TensorArray::Element* sum) {
+  if (sum->dims != part.dims) {
+    return absl::InvalidArgumentError(absl::StrCat("element ", place, " is ", DimsText(part.dims),
+                                                   " in one array and ", DimsText(sum->dims),
+                                                   " in another; want the same extents"));
+  }
+  const auto* const added = reinterpret_cast<const float*>(part.bytes.data());
+  auto* const there = reinterpret_cast<float*>(sum->bytes.data());
+  for (size_t i = 0; i < part.bytes.size() / sizeof(float); ++i) there[i] += added[i];
+  return absl::OkStatus();
+}
+
+// Error (kUnimplemented): a tensor of an array has more offsets than its plan has place for.
+absl::Status CheckLodFits(const RunShape& shape, const LoD& lod) {
+  if (lod.size() > shape.offsets.size()) {
+    return absl::UnimplementedError(
+        absl::StrCat("the tensor has ", lod.size(), " levels of offsets; the plan is for ",
+                     shape.offsets.size(), ", as many as were written before"));
+  }
+  for (size_t level = 0; level < lod.size(); ++level) {
+    const int64_t most = shape.offsets[level].size - 1;
+    if (static_cast<int64_t>(lod[level].size()) <= most) continue;
+    return absl::UnimplementedError(absl::StrCat("the tensor has ", lod[level].size(),
+                                                 " offsets; the plan is for at most ", most,
+                                                 ", as many as were written before"));
+  }
+  return absl::OkStatus();
+}
+
+// A tensor of an array whose extents are known: those of X_W.
+void PlanReadLike(OpPlanner& op, const TensorType& type, Buffer place,
+                  std::shared_ptr<TensorArray> held) {
+  const Buffer out = op.WriteAs("Out", type);
+  AddArrayStep(op, {place}, {out}, [=, held = std::move(held)](const StepContext& run) {
+    ASSIGN_OR_RETURN(const int64_t at, PlaceIn(run, place));
+    const TensorArray::Element* const element = held->Find(at);
+    const absl::Span<uint8_t> bytes = run.Of<uint8_t>(out);
+    if (element == nullptr) {
+      std::fill(bytes.begin(), bytes.end(), uint8_t{0});
+      return absl::OkStatus();
+    }
+    if (DimsView(element->dims) != DimsView(type.dims)) {
+      return absl::UnimplementedError(absl::StrCat("X[", at, "] is ", DimsText(element->dims),
+                                                   "; want ", DimsText(type.dims), ", as X_W"));
+    }
+    std::copy(element->bytes.begin(), element->bytes.end(), bytes.begin());
+    return absl::OkStatus();
+  });
 }
 
 // The extents of what is read where nothing was written, and no rows.
@@ -161,14 +156,18 @@ absl::Status PlanRead(OpPlanner& op) {
     if (like != nullptr) rows_like = like->dims;
   }
   if (!op.Wants("Out")) return absl::OkStatus();
+  if (op.HasInput("X_W") && !rows_like) {
+    PlanReadLike(op, op.InputType("X_W"), place, held.array);
+    return absl::OkStatus();
+  }
   TensorType most = held.most;
   most.dims[0] = std::max(most.dims[0], rows);
   const Buffer out = op.WriteAs("Out", most);
   const RunShape shape = op.DecideShape("Out", held.most_offsets);
   std::vector<Buffer> reads = {place};
   if (rows_like) reads.push_back(*rows_like);
-  std::vector<Buffer> writes = {out, shape.dims};
-  if (shape.has_offsets()) writes.push_back(shape.offsets);
+  std::vector<Buffer> writes = shape.buffers();
+  writes.push_back(out);
   AddArrayStep(
       op, std::move(reads), std::move(writes), [=, array = held.array](const StepContext& run) {
         ASSIGN_OR_RETURN(const int64_t at, PlaceIn(run, place));
@@ -177,7 +176,7 @@ absl::Status PlanRead(OpPlanner& op) {
         std::copy(most.dims.begin(), most.dims.end(), dims.begin());
         dims[0] = element != nullptr ? element->dims[0]
                   : rows_like        ? run.Of<int64_t>(*rows_like)[0]
-                                     : rows;
+                                     : 0;
         if (dims[0] > most.dims[0]) {
           return absl::UnimplementedError(
               absl::StrCat("X[", at, "] has ", dims[0], " rows; the plan is for at most ",
@@ -187,12 +186,9 @@ absl::Status PlanRead(OpPlanner& op) {
         const int64_t size = element != nullptr ? static_cast<int64_t>(element->bytes.size()) : 0;
         if (size > 0) std::memcpy(bytes, element->bytes.data(), size);
         std::fill(bytes + size, bytes + most.dims[0] * RowBytes(most), uint8_t{0});
-        if (!shape.has_offsets()) return absl::OkStatus();
-        const absl::Span<int64_t> offsets = run.Of<int64_t>(shape.offsets);
-        const size_t count = element != nullptr ? element->offsets.size() : 0;
-        offsets[0] = static_cast<int64_t>(count);
-        if (count > 0)
-          std::copy(element->offsets.begin(), element->offsets.end(), offsets.begin() + 1);
+        const LoD lod = element != nullptr ? element->lod : LoD();
+        RETURN_IF_ERROR(CheckLodFits(shape, lod));
+        DecideLod(run, shape, lod);
         return absl::OkStatus();
       });
   return absl::OkStatus();
@@ -268,7 +264,7 @@ absl::Status PlanToArray(OpPlanner& op) {
   TensorType most = type;
   most.dims[0] = static_cast<int64_t>(table->sequences.size());
   bool is_new = false;
-  ASSIGN_OR_RETURN(const HeldArray held, WriteArray(op, most, 0, &is_new));
+  ASSIGN_OR_RETURN(const HeldArray held, WriteArray(op, most, {}, &is_new));
   AddArrayStep(op, {x}, {}, [=, array = held.array](const StepContext& run) {
     array->Clear();
     const int64_t row = RowBytes(type);
@@ -278,7 +274,7 @@ absl::Status PlanToArray(OpPlanner& op) {
       TensorArray::Element& element = array->Set(step);
       element.dims.assign(type.dims.begin(), type.dims.end());
       element.dims[0] = count;
-      element.offsets.clear();
+      element.lod.clear();
       element.bytes.resize(count * row);
       for (int64_t i = 0; i < count; ++i) {
         std::memcpy(element.bytes.data() + i * row, rows + (table->sequences[i].begin + step) * row,
@@ -342,7 +338,12 @@ absl::Status PlanShrink(OpPlanner& op) {
   if (shape) reads.push_back(shape->dims);
   op.AddStep({std::move(reads), {out, out_shape.dims}, [=](const StepContext& run) -> absl::Status {
                 ASSIGN_OR_RETURN(const int64_t step, PlaceIn(run, place));
-                const int64_t there = shape ? run.Of<int64_t>(shape->dims)[0] : type.dims[0];
+                int64_t there = type.dims[0];
+                if (shape) {
+                  const absl::Span<const int64_t> dims = run.Of<int64_t>(shape->dims);
+                  RETURN_IF_ERROR(CheckDecidesRows(dims, type.dims));
+                  there = dims[0];
+                }
                 const int64_t count = table->CountLongerThan(step);
                 if (count > there) {
                   return absl::InvalidArgumentError(absl::StrCat(
@@ -355,6 +356,59 @@ absl::Status PlanShrink(OpPlanner& op) {
                 const int64_t bytes = count * RowBytes(type);
                 if (bytes > 0) std::memcpy(rows, run.Of<uint8_t>(x).data(), bytes);
                 std::fill(rows + bytes, rows + most.dims[0] * RowBytes(type), uint8_t{0});
+                return absl::OkStatus();
+              }});
+  return absl::OkStatus();
+}
+
+// The first row after each piece of X that a table may reorder: its sequences or, without offsets,
+// its rows.
+std::vector<int64_t> EndsOfPieces(DimsView dims, const LoD& lod) {
+  std::vector<int64_t> ends;
+  if (!lod.empty()) {
+    ends.assign(lod[0].begin() + 1, lod[0].end());
+    return ends;
+  }
+  for (int64_t row = 1; row <= dims[0]; ++row) ends.push_back(row);
+  return ends;
+}
+
+absl::Status PlanReorder(OpPlanner& op) {
+  ASSIGN_OR_RETURN(const auto table, ReadTable(op));
+  const TensorType type = op.InputType("X");
+  const LoD lod = op.InputLod("X");
+  if (type.dims.empty() || lod.size() > 1) {
+    return absl::UnimplementedError(
+        absl::StrCat("X is ", DimsText(type.dims), " with ", lod.size(),
+                     " levels of offsets; the executor takes rows with one at most"));
+  }
+  if (!lod.empty()) RETURN_IF_ERROR(SequencesOf("X", type.dims, lod).status());
+  const std::vector<int64_t> ends = EndsOfPieces(type.dims, lod);
+  if (ends.size() != table->sequences.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("X has ", ends.size(), " entries and RankTable ", table->sequences.size()));
+  }
+  std::vector<int64_t> rows;  // of X, in the order of Out
+  std::vector<uint64_t> offsets = {0};
+  for (const RankTable::Ranked& ranked : table->sequences) {
+    for (int64_t row = ranked.sequence == 0 ? 0 : ends[ranked.sequence - 1];
+         row < ends[ranked.sequence]; ++row) {
+      rows.push_back(row);
+    }
+    offsets.push_back(rows.size());
+  }
+  ASSIGN_OR_RETURN(const Buffer x, op.Read("X", type.dtype));
+  if (!op.Wants("Out")) return absl::OkStatus();
+  const Buffer out = op.WriteAs("Out", type);
+  op.CutOutput("Out", lod.empty() ? LoD() : LoD{std::move(offsets)});
+  op.AddStep({{x}, {out}, [=, rows = std::move(rows)](const StepContext& run) {
+                const int64_t bytes = RowBytes(type);
+                const uint8_t* const from = run.Of<uint8_t>(x).data();
+                uint8_t* to = run.Of<uint8_t>(out).data();
+                for (const int64_t row : rows) {
+                  if (bytes > 0) std::memcpy(to, from + row * bytes, bytes);
+                  to += bytes;
+                }
                 return absl::OkStatus();
               }});
   return absl::OkStatus();
@@ -399,6 +453,94 @@ int64_t RankTable::CountLongerThan(int64_t step) const {
   return first_short - sequences.begin();
 }
 
+const TensorType& NoElements() {
+  static const TensorType* const type = new TensorType{VarType::UINT8, {0}};
+  return *type;
+}
+
+bool HeldArray::FitsIn(const HeldArray& other) const {
+  if (most.dims[0] > other.most.dims[0]) return false;
+  if (most_offsets.size() > other.most_offsets.size()) return false;
+  return std::equal(most_offsets.begin(), most_offsets.end(), other.most_offsets.begin(),
+                    std::less_equal<>());
+}
+
+absl::Status AddTo(const TensorArray& part, TensorArray* sum) {
+  for (int64_t i = 0; i < part.size(); ++i) {
+    const TensorArray::Element* const added = part.Find(i);
+    if (added == nullptr) continue;
+    const bool is_there = sum->Find(i) != nullptr;
+    TensorArray::Element& there = sum->Set(i);
+    if (!is_there) {
+      there = *added;
+    } else {
+      RETURN_IF_ERROR(AddElementTo(*added, i, &there));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PlanSumOfArrays(OpPlanner& op) {
+  std::vector<HeldArray> terms;
+  TensorType most;
+  std::vector<int64_t> most_offsets;
+  for (int i = 0; i < op.InputCount("X"); ++i) {
+    const auto* const term = op.builder().Attached<HeldArray>(op.InputValue("X", i));
+    if (term == nullptr) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("X[", i, "] is a tensor and X[0] an array of tensors; want arrays alone"));
+    }
+    if (term->most.dtype != VarType::FP32) {
+      return absl::UnimplementedError("X is an array of other tensors than FP32");
+    }
+    if (i == 0) most = term->most;
+    RETURN_IF_ERROR(CheckFits(term->most, most));
+    most.dims[0] = std::max(most.dims[0], term->most.dims[0]);
+    most_offsets.resize(std::max(most_offsets.size(), term->most_offsets.size()));
+    for (size_t level = 0; level < term->most_offsets.size(); ++level) {
+      most_offsets[level] = std::max(most_offsets[level], term->most_offsets[level]);
+    }
+    terms.push_back(*term);
+  }
+  if (!op.Wants("Out")) return absl::OkStatus();
+  bool is_new = false;
+  ASSIGN_OR_RETURN(const HeldArray sum, WriteArray(op, most, most_offsets, &is_new));
+  AddArrayStep(op, {}, {}, [terms, sum = sum.array](const StepContext&) {
+    // Which may be a term.
+    TensorArray total = *terms[0].array;
+    for (size_t i = 1; i < terms.size(); ++i) {
+      RETURN_IF_ERROR(AddTo(*terms[i].array, &total));
+    }
+    *sum = std::move(total);
+    return absl::OkStatus();
+  });
+  return absl::OkStatus();
+}
+
+absl::StatusOr<const HeldArray*> ReadArray(const OpPlanner& op, absl::string_view slot) {
+  if (const auto* held = op.builder().Attached<HeldArray>(op.InputValue(slot)); held != nullptr) {
+    return held;
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      slot, " is a tensor ", DimsText(op.InputDims(slot)), "; want an array of tensors"));
+}
+
+absl::Status CheckFits(const TensorType& type, const TensorType& most) {
+  const bool fits = type.dtype == most.dtype && type.dims.size() == most.dims.size() &&
+                    std::equal(type.dims.begin() + 1, type.dims.end(), most.dims.begin() + 1);
+  if (fits) return absl::OkStatus();
+  return absl::UnimplementedError(absl::StrCat("X is ", DimsText(type.dims), " and the array has ",
+                                               DimsText(most.dims),
+                                               "; want tensors that differ in their rows alone"));
+}
+
+void AddArrayStep(OpPlanner& op, std::vector<Buffer> reads, std::vector<Buffer> writes,
+                  std::function<absl::Status(const StepContext&)> run) {
+  StepKernel kernel{std::move(reads), std::move(writes), std::move(run)};
+  kernel.in_each_run = true;
+  op.AddStep(std::move(kernel));
+}
+
 void PassOnArray(const PlanBuilder& from, const Value& value, PlanBuilder* to, const Value& as) {
   using Table = std::shared_ptr<const RankTable>;
   if (const auto* held = from.Attached<HeldArray>(value)) to->Attach(as, HeldArray(*held));
@@ -406,10 +548,15 @@ void PassOnArray(const PlanBuilder& from, const Value& value, PlanBuilder* to, c
 }
 
 OpPlans TensorArrayPlans() {
-  return {{"array_to_lod_tensor", PlanFromArray}, {"lod_array_length", PlanLength},
-          {"lod_rank_table", PlanRankTable},      {"lod_tensor_to_array", PlanToArray},
-          {"max_sequence_len", PlanLongest},      {"read_from_array", PlanRead},
-          {"shrink_rnn_memory", PlanShrink},      {"shrink_rnn_memory_grad", PlanShrinkGradient},
+  return {{"array_to_lod_tensor", PlanFromArray},
+          {"lod_array_length", PlanLength},
+          {"lod_rank_table", PlanRankTable},
+          {"lod_tensor_to_array", PlanToArray},
+          {"max_sequence_len", PlanLongest},
+          {"read_from_array", PlanRead},
+          {"reorder_lod_tensor_by_rank", PlanReorder},
+          {"shrink_rnn_memory", PlanShrink},
+          {"shrink_rnn_memory_grad", PlanShrinkGradient},
           {"write_to_array", PlanWrite}};
 }
 

@@ -116,8 +116,82 @@ absl::Status PlanGradient(OpPlanner& op) {
   return absl::OkStatus();
 }
 
+// The sum of a vector's squares and epsilon.
+double SquaresOf(const float* x, int64_t length, int64_t stride, double epsilon) {
+  double squares = epsilon;
+  for (int64_t i = 0; i < length; ++i) {
+    squares += static_cast<double>(x[i * stride]) * x[i * stride];
+  }
+  return squares;
+}
+
+absl::Status PlanNormalize(OpPlanner& op) {
+  const TensorType type = op.InputType("X");
+  ASSIGN_OR_RETURN(const Lines lines, LinesOf(type.dims, op.attributes().Int("axis")));
+  ASSIGN_OR_RETURN(const int axis,
+                   NormalizeAxis(op.attributes().Int("axis"), static_cast<int>(type.dims.size())));
+  const double epsilon = op.attributes().Float("epsilon");
+  Dims dims = type.dims;
+  dims[axis] = 1;
+  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X"));
+  std::vector<Buffer> writes = {op.WriteAs("Out", type)};
+  if (op.Wants("Norm")) writes.push_back(op.WriteAs("Norm", {VarType::FP32, dims}));
+  op.AddStep({{x}, writes, [=](const StepContext& run) {
+                const float* const from = run.Floats(x).data();
+                float* const to = run.Floats(writes[0]).data();
+                float* const norms = writes.size() > 1 ? run.Floats(writes[1]).data() : nullptr;
+                ForEachVector(lines, [=](int64_t line, int64_t start) {
+                  const double norm =
+                      std::sqrt(SquaresOf(from + start, lines.length, lines.inner, epsilon));
+                  for (int64_t i = 0; i < lines.length; ++i) {
+                    const int64_t at = start + i * lines.inner;
+                    to[at] = static_cast<float>(from[at] / norm);
+                  }
+                  if (norms != nullptr) norms[line] = static_cast<float>(norm);
+                });
+                return absl::OkStatus();
+              }});
+  return absl::OkStatus();
+}
+
+// Finds the norms again.
+absl::Status PlanNormalizeGradient(OpPlanner& op) {
+  const TensorType type = op.InputType("X");
+  ASSIGN_OR_RETURN(const Lines lines, LinesOf(type.dims, op.attributes().Int("axis")));
+  RETURN_IF_ERROR(op.CheckDims("Out@GRAD", type.dims));
+  const double epsilon = op.attributes().Float("epsilon");
+  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X"));
+  ASSIGN_OR_RETURN(const Buffer dout, op.ReadFloats("Out@GRAD"));
+  const Buffer dx = op.WriteAs("X@GRAD", type);
+  op.AddStep({{x, dout}, {dx}, [=](const StepContext& run) {
+                const float* const from = run.Floats(x).data();
+                const float* const gradient = run.Floats(dout).data();
+                float* const to = run.Floats(dx).data();
+                ForEachVector(lines, [=](int64_t, int64_t start) {
+                  const double squares =
+                      SquaresOf(from + start, lines.length, lines.inner, epsilon);
+                  const int64_t end = start + lines.length * lines.inner;
+                  double dot = 0;
+                  for (int64_t at = start; at < end; at += lines.inner) {
+                    dot += static_cast<double>(from[at]) * gradient[at];
+                  }
+                  for (int64_t at = start; at < end; at += lines.inner) {
+                    to[at] = static_cast<float>((gradient[at] - from[at] * dot / squares) /
+                                                std::sqrt(squares));
+                  }
+                });
+                return absl::OkStatus();
+              }});
+  return absl::OkStatus();
+}
+
 }  // namespace
 
-OpPlans VectorNormPlans() { return {{"p_norm", PlanNorm}, {"p_norm_grad", PlanGradient}}; }
+OpPlans VectorNormPlans() {
+  return {{"p_norm", PlanNorm},
+          {"p_norm_grad", PlanGradient},
+          {"norm", PlanNormalize},
+          {"norm_grad", PlanNormalizeGradient}};
+}
 
 }  // namespace fixpoint::executor

@@ -2,6 +2,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "proto/base/status_macros.h"
@@ -9,6 +10,15 @@
 
 namespace fixpoint::executor {
 namespace {
+
+// Whether the op changes the dims of each row alone, however many there are.
+bool KeepsRows(const OpPlanner& op, const Dims& dims) {
+  const Dims& x = op.InputDims("X");
+  const bool is_reshape = op.type() == "reshape" || op.type() == "reshape2";
+  if (!is_reshape || x.empty() || dims.empty() || x[0] != dims[0] || x[0] == 0) return false;
+  const std::vector<int64_t> shape = op.attributes().Ints("shape");
+  return !shape.empty() && (shape[0] == -1 || shape[0] == 0);
+}
 
 absl::Status PlanView(OpPlanner& op) {
   if (!op.Wants("Out")) return absl::OkStatus();
@@ -18,7 +28,9 @@ absl::Status PlanView(OpPlanner& op) {
                                                    " and Out ", DimsText(type.dims),
                                                    "; want as many elements"));
   }
-  return op.builder().View(op.OutputValue("Out"), op.InputValue("X"), type.dims);
+  RETURN_IF_ERROR(op.builder().View(op.OutputValue("Out"), op.InputValue("X"), type.dims));
+  if (KeepsRows(op, type.dims)) op.KeepRows("X", "Out");
+  return absl::OkStatus();
 }
 
 // XShape has no elements: its dimensions are what the gradient op reads.
@@ -46,10 +58,18 @@ absl::Status PlanAssign(OpPlanner& op) {
   return op.builder().Share(op.OutputValue("Out"), op.InputValue("X"));
 }
 
+absl::Status PlanAssignGradient(OpPlanner& op) {
+  op.TakeRunShape("Out@GRAD");
+  if (!op.Wants("X@GRAD")) return absl::OkStatus();
+  return op.builder().Share(op.OutputValue("X@GRAD"), op.InputValue("Out@GRAD"));
+}
+
 }  // namespace
 
 OpPlans ViewPlans() {
-  OpPlans plans = {{"assign", PlanAssign, AlwaysRoundsOnce}};
+  OpPlans plans = {{"assign", PlanAssign, AlwaysRoundsOnce},
+                   {"rnn_memory_helper", PlanAssign, AlwaysRoundsOnce},
+                   {"rnn_memory_helper_grad", PlanAssignGradient}};
   for (const char* type : {"reshape", "flatten", "squeeze", "unsqueeze"}) {
     plans.push_back({type, PlanView, AlwaysRoundsOnce});
     plans.push_back(

@@ -7,6 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "proto/base/status_macros.h"
 #include "runtime/reference/kernels.h"
+#include "runtime/reference/kernels/array_sum.h"
+#include "runtime/reference/selected_rows.h"
 
 namespace fixpoint::reference {
 namespace {
@@ -15,12 +17,20 @@ namespace {
 // type first.
 absl::Status Scale(OpRun& op) {
   RETURN_IF_ERROR(op.CheckSize("ScaleTensor", 1));
-  Array out = op.Input("X");
+  const Array& x = op.Input("X");
   const Array* tensor = op.FindInput("ScaleTensor");
+  Array out = x;
   const double scale = Rounded(tensor != nullptr ? (*tensor)[0] : op.Float("scale"), out.dtype);
   const double bias = Rounded(op.Float("bias"), out.dtype);
   const bool bias_after_scale = op.Bool("bias_after_scale");
-  for (double& x : out.values) x = bias_after_scale ? x * scale + bias : (x + bias) * scale;
+  const auto scaled = [=](double element) {
+    return bias_after_scale ? element * scale + bias : (element + bias) * scale;
+  };
+  if (x.rows != nullptr) {
+    op.SetSelectedRows("Out", WithRows(x, scaled));
+    return absl::OkStatus();
+  }
+  for (double& element : out.values) element = scaled(element);
   op.SetOutput("Out", std::move(out));
   return absl::OkStatus();
 }
@@ -29,12 +39,28 @@ absl::Status Sum(OpRun& op) {
   const std::vector<const Array*> terms = op.Inputs("X");
   if (terms.empty()) return absl::InvalidArgumentError("X has no argument; want one or more");
   Array out = *terms[0];
+  if (out.elements) {
+    for (size_t t = 1; t < terms.size(); ++t) RETURN_IF_ERROR(AddTo(*terms[t], &out));
+    op.SetOutput("Out", std::move(out));
+    return absl::OkStatus();
+  }
   for (size_t t = 1; t < terms.size(); ++t) {
-    if (terms[t]->dims != out.dims) {
+    if (terms[t]->elements || terms[t]->dims != out.dims) {
       return absl::InvalidArgumentError(absl::StrCat("X[", t, "] is ", DimsText(terms[t]->dims),
                                                      "; want ", DimsText(out.dims), ", as X[0]"));
     }
     for (int64_t i = 0; i < out.size(); ++i) out[i] += (*terms[t])[i];
+  }
+  const bool all_selected = std::all_of(terms.begin(), terms.end(),
+                                        [](const Array* term) { return term->rows != nullptr; });
+  if (all_selected) {
+    TableRows rows;
+    for (const Array* term : terms) {
+      rows.ids.insert(rows.ids.end(), term->rows->ids.begin(), term->rows->ids.end());
+      rows.values.insert(rows.values.end(), term->rows->values.begin(), term->rows->values.end());
+    }
+    op.SetSelectedRows("Out", TableOf(out.dtype, out.dims, Merged(rows)));
+    return absl::OkStatus();
   }
   op.SetOutput("Out", std::move(out));
   return absl::OkStatus();
@@ -83,8 +109,16 @@ absl::StatusOr<Bounds> BoundsOf(const OpRun& op) {
 
 absl::Status Clip(OpRun& op) {
   ASSIGN_OR_RETURN(const Bounds bounds, BoundsOf(op));
+  const auto clipped = [&bounds](double element) {
+    return std::min(std::max(element, bounds.min), bounds.max);
+  };
   Array out = op.Input("X");
-  for (double& x : out.values) x = std::min(std::max(x, bounds.min), bounds.max);
+  if (out.rows != nullptr) {
+    const Array merged = TableOf(out.dtype, out.dims, Merged(*out.rows));
+    op.SetSelectedRows("Out", WithRows(merged, clipped));
+    return absl::OkStatus();
+  }
+  for (double& element : out.values) element = clipped(element);
   op.SetOutput("Out", std::move(out));
   return absl::OkStatus();
 }
@@ -109,9 +143,13 @@ absl::Status ClipByNorm(OpRun& op) {
   Array out = op.Input("X");
   const double norm = std::sqrt(SquaredNorm(out));
   const double max_norm = op.Float("max_norm");
-  if (norm > max_norm) {
-    for (double& x : out.values) x *= max_norm / norm;
+  const double factor = norm > max_norm ? max_norm / norm : 1;
+  if (out.rows != nullptr) {
+    const Array merged = TableOf(out.dtype, out.dims, Merged(*out.rows));
+    op.SetSelectedRows("Out", WithRows(merged, [=](double element) { return element * factor; }));
+    return absl::OkStatus();
   }
+  for (double& x : out.values) x *= factor;
   op.SetOutput("Out", std::move(out));
   return absl::OkStatus();
 }

@@ -5,9 +5,11 @@
 #include <functional>
 #include <utility>
 
+#include "absl/strings/string_view.h"
 #include "proto/base/status_macros.h"
 #include "runtime/reference/kernels.h"
 #include "runtime/reference/kernels/lowered.h"
+#include "runtime/reference/selected_rows.h"
 #include "runtime/reference/walk.h"
 
 namespace fixpoint::reference {
@@ -52,6 +54,15 @@ absl::Status Combine(OpRun& op, const Function& function, int64_t axis, VarType:
   ForEachPair(pairing,
               [&](int64_t i, int64_t x_i, int64_t y_i) { out[i] = function(x[x_i], y[y_i]); });
   op.SetOutput("Out", std::move(out));
+  return absl::OkStatus();
+}
+
+// Selected rows by one number are selected rows.
+absl::Status Multiply(OpRun& op, const Function& function) {
+  const Array& x = op.Input("X");
+  const Array& y = op.Input("Y");
+  if (x.rows == nullptr || y.size() != 1) return Combine(op, function, op.Int("axis"), x.dtype);
+  op.SetSelectedRows("Out", WithRows(x, [&](double element) { return function(element, y[0]); }));
   return absl::OkStatus();
 }
 
@@ -136,7 +147,9 @@ Kernels ElementwiseKernels() {
                      {"is_empty", IsEmpty},
                      {"integer_elementwise_mul", MultiplyCodes}};
   for (const Arithmetic& arithmetic : kArithmetic) {
-    kernels.push_back({arithmetic.type, [&arithmetic](OpRun& op) {
+    const bool multiplies = arithmetic.type == absl::string_view("elementwise_mul");
+    kernels.push_back({arithmetic.type, [&arithmetic, multiplies](OpRun& op) {
+                         if (multiplies) return Multiply(op, arithmetic.value);
                          return Combine(op, arithmetic.value, op.Int("axis"), op.Input("X").dtype);
                        }});
     kernels.push_back({std::string(arithmetic.type) + "_grad",

@@ -10,6 +10,7 @@
 #include "ops/quant_math.h"
 #include "proto/base/status_macros.h"
 #include "runtime/reference/kernels.h"
+#include "runtime/reference/kernels/int8_runtime.h"
 #include "runtime/reference/kernels/quantizing.h"
 #include "runtime/reference/walk.h"
 
@@ -216,11 +217,22 @@ absl::Status AffineDequantize(OpRun& op) {
   return absl::OkStatus();
 }
 
+// By oneDNN, or under paddle-mobile's name (int8_runtime.cc).
+absl::Status Dequantize(OpRun& op) {
+  if (op.FindInput("X") == nullptr) return DequantizeForOneDnn(op);
+  if (op.InputCount("Scales") > 0) return ChannelWiseDequantize(op);
+  if (op.FindInput("Scale") == nullptr) {
+    return absl::InvalidArgumentError("X has no scale; want Scale or Scales");
+  }
+  return DequantizeMaxAbs(op);
+}
+
 }  // namespace
 
 Kernels FakeDequantizeKernels() {
   return {
       {"fake_dequantize_max_abs", DequantizeMaxAbs},
+      {"dequantize", Dequantize},
       {"dequantize_abs_max", DequantizeMaxAbs},
       {"fake_channel_wise_dequantize_max_abs", ChannelWiseDequantize},
       {"dequantize_linear", DequantizeLinear},

@@ -13,6 +13,7 @@
 #include "ops/quant_math.h"
 #include "proto/base/status_macros.h"
 #include "runtime/reference/kernels.h"
+#include "runtime/reference/kernels/int8_runtime.h"
 #include "runtime/reference/kernels/quantizing.h"
 #include "runtime/reference/walk.h"
 
@@ -104,6 +105,22 @@ absl::Status AbsMaxQuantize(OpRun& op, bool dequantizes) {
   ASSIGN_OR_RETURN(const Coding coding, CodingOf(op, dequantizes));
   const Array& x = op.Input("X");
   const float range = Widened(op, AbsMax(Floats(x)));
+  op.SetOutput("Out", CodedTensor(x, range, coding));
+  op.SetOutput("OutScale", OneNumber(range));
+  return absl::OkStatus();
+}
+
+// Under paddle-mobile's name (int8_runtime.cc): at InScale, or at the range of X.
+absl::Status MobileQuantize(OpRun& op) {
+  ASSIGN_OR_RETURN(const Coding coding, CodingOf(op, /*dequantizes=*/false));
+  const Array& x = op.Input("X");
+  float range = AbsMax(Floats(x));
+  if (op.FindInput("InScale") != nullptr) {
+    if (!op.Bool("is_test")) {
+      return absl::UnimplementedError("is_test is false; want a program for inference");
+    }
+    ASSIGN_OR_RETURN(range, NumberIn(op, "InScale"));
+  }
   op.SetOutput("Out", CodedTensor(x, range, coding));
   op.SetOutput("OutScale", OneNumber(range));
   return absl::OkStatus();
@@ -293,6 +310,10 @@ Kernels FakeQuantizeKernels() {
       {"fake_quantize_abs_max", [](OpRun& op) { return AbsMaxQuantize(op, false); }},
       {"fake_quantize_dequantize_abs_max", [](OpRun& op) { return AbsMaxQuantize(op, true); }},
       {"fake_quantize_range_abs_max", RangeAbsMaxQuantize},
+      {"quantize",
+       [](OpRun& op) {
+         return op.FindInput("X") != nullptr ? MobileQuantize(op) : QuantizeForOneDnn(op);
+       }},
       {"fake_quantize_moving_average_abs_max",
        [](OpRun& op) { return MovingAverageQuantize(op, false); }},
       {"fake_quantize_dequantize_moving_average_abs_max",

@@ -129,6 +129,11 @@ absl::Status Assign(OpRun& op) {
   return absl::OkStatus();
 }
 
+absl::Status AssignGradient(OpRun& op) {
+  op.SetOutput("X@GRAD", op.Input("Out@GRAD"));
+  return absl::OkStatus();
+}
+
 absl::Status Cast(OpRun& op) {
   Array out = op.Input("X");
   ASSIGN_OR_RETURN(out.dtype, op.DataType("out_dtype"));
@@ -148,6 +153,8 @@ Kernels FillingKernels() {
       {"range", Range},
       {"shape", Shape},
       {"assign", Assign},
+      {"rnn_memory_helper", Assign},
+      {"rnn_memory_helper_grad", AssignGradient},
       {"cast", Cast},
   };
 }

@@ -12,57 +12,17 @@
 #include "ops/gate_function.h"
 #include "ops/lod.h"
 #include "ops/recurrent_shape.h"
+#include "ops/recurrent_state.h"
 #include "proto/base/status_macros.h"
 #include "runtime/reference/kernels.h"
+#include "runtime/reference/kernels/gated_rows.h"
 #include "runtime/reference/kernels/recurrence.h"
 
 namespace fixpoint::reference {
 namespace {
 
-// The rows of each sequence, in the order of its steps.
-using Paths = std::vector<std::vector<int64_t>>;
-
-absl::StatusOr<Paths> PathsOf(const OpRun& op) {
-  const Array& input = op.Input("Input");
-  ASSIGN_OR_RETURN(const std::vector<Sequence> sequences,
-                   SequencesOf("Input", input.dims, input.lod));
-  Paths paths;
-  for (const Sequence& sequence : sequences) {
-    std::vector<int64_t> path;
-    for (int64_t row = sequence.begin; row < sequence.end; ++row) path.push_back(row);
-    if (op.Bool("is_reverse")) std::reverse(path.begin(), path.end());
-    paths.push_back(std::move(path));
-  }
-  return paths;
-}
-
 std::optional<Dims> DimsOf(const Array* array) {
   return array != nullptr ? std::optional(array->dims) : std::nullopt;
-}
-
-// The projections with the bias, if there is one, which may hold more numbers after it.
-Numbers BiasedInput(const Array& input, const Array* bias) {
-  Numbers x = input.values;
-  const int64_t columns = input.dims[1];
-  for (size_t i = 0; bias != nullptr && i < x.size(); ++i) x[i] += (*bias)[i % columns];
-  return x;
-}
-
-// A state before the first step, a row for each sequence.
-absl::Status CheckFirstState(const OpRun& op, const char* slot, const Paths& paths, int64_t width) {
-  if (op.FindInput(slot) == nullptr) return absl::OkStatus();
-  return op.CheckDims(slot, Dims{static_cast<int64_t>(paths.size()), width});
-}
-
-void ReadRow(const Array* array, int64_t row, Numbers* numbers) {
-  if (array == nullptr) return;
-  const auto from = array->values.begin() + row * static_cast<int64_t>(numbers->size());
-  std::copy(from, from + static_cast<int64_t>(numbers->size()), numbers->begin());
-}
-
-void WriteRow(const Numbers& numbers, int64_t row, Array* array) {
-  std::copy(numbers.begin(), numbers.end(),
-            array->values.begin() + row * static_cast<int64_t>(numbers.size()));
 }
 
 // A cell over sequences, with its bias.
@@ -77,6 +37,24 @@ template <typename CellOf>
 struct GatedCell : GatedInput {
   std::unique_ptr<CellOf> cell;
 };
+
+// How an op multiplies its state by a matrix, whose columns begin at `first` of its scales.
+absl::Status ReadStateCodes(const OpRun& op, int64_t first, WeightMatrix* matrix) {
+  ASSIGN_OR_RETURN(matrix->state_bits, StateBitsOf(op.attributes()));
+  if (!op.HasInputSlot("Scales")) return absl::OkStatus();
+  // Of a lowered program.
+  RETURN_IF_ERROR(CheckStateBits(matrix->state_bits));
+  matrix->is_of_codes = true;
+  const Array& scales = op.Input("Scales");
+  if (scales.size() != op.Input("Input").dims[1]) {
+    return absl::InvalidArgumentError(absl::StrCat("Scales 0 is ", DimsText(scales.dims), "; want ",
+                                                   op.Input("Input").dims[1], " elements"));
+  }
+  for (size_t i = 0; i < matrix->values.size(); ++i) {
+    matrix->values[i] *= scales[first + static_cast<int64_t>(i) % matrix->columns];
+  }
+  return absl::OkStatus();
+}
 
 // All steps, sequence by sequence, from the states in these slots; null: from 0.
 std::vector<std::vector<CellStep>> WalkAll(const GatedInput& gated, const Cell& cell,
@@ -116,31 +94,6 @@ GatedGradient WalkAllBack(const GatedInput& gated, Cell& cell,
   return gradient;
 }
 
-// The sums of columns, in the first places of an array like `bias`.
-Array BiasGradient(const Array& dinput, const Array& bias) {
-  Array dbias(bias.dtype, bias.dims);
-  const int64_t columns = dinput.dims[1];
-  for (int64_t i = 0; i < dinput.size(); ++i) dbias[i % columns] += dinput[i];
-  return dbias;
-}
-
-absl::StatusOr<LstmCell::Functions> FunctionsOf(const OpRun& op) {
-  LstmCell::Functions functions;
-  ASSIGN_OR_RETURN(functions.gate, GateFunctionOf("gate_activation", op.String("gate_activation")));
-  ASSIGN_OR_RETURN(functions.cell, GateFunctionOf("cell_activation", op.String("cell_activation")));
-  ASSIGN_OR_RETURN(functions.candidate,
-                   GateFunctionOf("candidate_activation", op.String("candidate_activation")));
-  return functions;
-}
-
-constexpr LstmCell::Places kLstmPlaces = {1, 2, 0, 3};
-
-// The numbers of Bias after those of the gates.
-Numbers PeepholesOf(const OpRun& op, int64_t width) {
-  const Numbers& bias = op.Input("Bias").values;
-  return op.Bool("use_peepholes") ? Numbers(bias.begin() + 4 * width, bias.end()) : Numbers();
-}
-
 absl::StatusOr<GatedCell<LstmCell>> LstmOf(const OpRun& op) {
   const Array& input = op.Input("Input");
   const Array& bias = op.Input("Bias");
@@ -155,6 +108,7 @@ absl::StatusOr<GatedCell<LstmCell>> LstmOf(const OpRun& op) {
   lstm.cell = std::make_unique<LstmCell>(lstm.shape.width, kLstmPlaces, functions);
   lstm.cell->weight = WeightMatrix(lstm.shape.width, 4 * lstm.shape.width);
   lstm.cell->weight.values = op.Input("Weight").values;
+  RETURN_IF_ERROR(ReadStateCodes(op, 0, &lstm.cell->weight));
   lstm.cell->peepholes = PeepholesOf(op, lstm.shape.width);
   lstm.x = BiasedInput(input, &bias);
   lstm.columns = input.dims[1];
@@ -176,6 +130,7 @@ absl::Status Lstm(OpRun& op) {
   }
   op.SetOutput("Hidden", std::move(hidden));
   op.SetOutput("Cell", std::move(cell));
+  if (op.HasInputSlot("Scales")) return absl::OkStatus();
   // What the reference keeps for its gradient kernel; ours computes it again.
   op.SetOutput("BatchGate", Array(input.dtype, input.dims));
   op.SetOutput("BatchCellPreAct", Array(input.dtype, dims));
@@ -200,64 +155,6 @@ absl::Status LstmGradient(OpRun& op) {
   op.SetOutput("Bias@GRAD", std::move(dbias));
   op.SetOutput("H0@GRAD", std::move(gradient.dhidden));
   op.SetOutput("C0@GRAD", std::move(gradient.dcell));
-  return absl::OkStatus();
-}
-
-// The cell is that of an lstm, without the gradient, whose state is what is projected from h'.
-absl::Status Lstmp(OpRun& op) {
-  const Array& input = op.Input("Input");
-  const Array& weight = op.Input("Weight");
-  const Array& projecting = op.Input("ProjWeight");
-  const Array& bias = op.Input("Bias");
-  RETURN_IF_ERROR(op.CheckRank("ProjWeight", 2));
-  const Dims& projected = projecting.dims;
-  // Weight is [P, 4D]; the rest is as in an lstm.
-  ASSIGN_OR_RETURN(const GatedShape shape,
-                   GatedShapeOf(4, input.dims, Dims{projected[0], 4 * projected[0]}, bias.dims,
-                                op.Bool("use_peepholes") ? 3 : 0));
-  const int64_t width = shape.width;
-  const int64_t states = projected[1];
-  RETURN_IF_ERROR(op.CheckDims("Weight", Dims{states, 4 * width}));
-  ASSIGN_OR_RETURN(const Paths paths, PathsOf(op));
-  RETURN_IF_ERROR(CheckFirstState(op, "H0", paths, states));
-  RETURN_IF_ERROR(CheckFirstState(op, "C0", paths, width));
-  ASSIGN_OR_RETURN(const LstmCell::Functions functions, FunctionsOf(op));
-  ASSIGN_OR_RETURN(const GateFunction project,
-                   GateFunctionOf("proj_activation", op.String("proj_activation")));
-
-  WeightMatrix of_state(states, 4 * width);
-  of_state.values = weight.values;
-  WeightMatrix of_hidden(width, states);
-  of_hidden.values = projecting.values;
-  // What comes from the state is added to the projections, so that the cell has no product.
-  LstmCell cell(width, kLstmPlaces, functions);
-  cell.peepholes = PeepholesOf(op, width);
-  cell.clip = op.Float("cell_clip");
-  const Numbers x = BiasedInput(input, &bias);
-  Array projection(input.dtype, Dims{shape.rows, states});
-  Array cells(input.dtype, Dims{shape.rows, width});
-  for (size_t s = 0; s < paths.size(); ++s) {
-    Numbers hidden(states);
-    CellState state(width);
-    ReadRow(op.FindInput("H0"), static_cast<int64_t>(s), &hidden);
-    ReadRow(op.FindInput("C0"), static_cast<int64_t>(s), &state.cell);
-    for (const int64_t row : paths[s]) {
-      Numbers gates(x.begin() + row * 4 * width, x.begin() + (row + 1) * 4 * width);
-      of_state.AddProduct(hidden, gates.data());
-      state = cell.Step(gates.data(), state).after;
-      hidden.assign(states, 0);
-      of_hidden.AddProduct(state.hidden, hidden.data());
-      for (double& h : hidden) h = Clipped(Gated(project, h), op.Float("proj_clip"));
-      WriteRow(hidden, row, &projection);
-      WriteRow(state.cell, row, &cells);
-    }
-  }
-  op.SetOutput("Projection", std::move(projection));
-  op.SetOutput("Cell", std::move(cells));
-  op.SetOutput("BatchGate", Array(input.dtype, input.dims));
-  for (const char* slot : {"BatchCellPreAct", "BatchHidden"}) {
-    op.SetOutput(slot, Array(input.dtype, Dims{shape.rows, width}));
-  }
   return absl::OkStatus();
 }
 
@@ -297,6 +194,10 @@ absl::StatusOr<GatedCell<GruCell>> GruOf(const OpRun& op) {
   }
   gru.cell = std::make_unique<GruCell>(gru.shape.width, gate, candidate, op.Bool("origin_mode"));
   ReadGruWeight(op.Input("Weight"), gru.cell.get());
+  if (!is_unit) {
+    RETURN_IF_ERROR(ReadStateCodes(op, 0, &gru.cell->of_gates));
+    RETURN_IF_ERROR(ReadStateCodes(op, 2 * gru.shape.width, &gru.cell->of_candidate));
+  }
   gru.x = BiasedInput(input, bias);
   gru.columns = input.dims[1];
   return gru;
@@ -314,6 +215,7 @@ absl::Status Gru(OpRun& op) {
     }
   }
   op.SetOutput("Hidden", std::move(hidden));
+  if (op.HasInputSlot("Scales")) return absl::OkStatus();
   op.SetOutput("BatchGate", Array(input.dtype, input.dims));
   for (const char* slot : {"BatchResetHiddenPrev", "BatchHidden"}) {
     op.SetOutput(slot, Array(input.dtype, dims));
@@ -423,8 +325,9 @@ absl::Status LstmUnitGradient(OpRun& op) {
 
 Kernels GatedSequenceKernels() {
   return {{"lstm", Lstm},
+          {"integer_lstm", Lstm},
+          {"integer_gru", Gru},
           {"lstm_grad", LstmGradient},
-          {"lstmp", Lstmp},
           {"gru", Gru},
           {"gru_grad", [](OpRun& op) { return GruGradient(op, "H0"); }},
           {"gru_unit", GruUnit},

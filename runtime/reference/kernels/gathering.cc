@@ -253,6 +253,63 @@ absl::Status TakeAlong(OpRun& op, const char* input, const char* output, int64_t
   return absl::OkStatus();
 }
 
+// What put_along_axis does with the numbers at a place.
+enum class Putting { kAssign, kAdd, kMultiply };
+
+absl::StatusOr<Putting> PuttingOf(const OpRun& op) {
+  const std::string name = op.String("Reduce");
+  if (name == "assign") return Putting::kAssign;
+  if (name == "add") return Putting::kAdd;
+  if (name == "mul" || name == "multiply") return Putting::kMultiply;
+  return absl::UnimplementedError(
+      absl::StrCat("Reduce is \"", name, "\"; want assign, add or multiply"));
+}
+
+absl::Status PutAlong(OpRun& op) {
+  const Array& index = op.Input("Index");
+  const Array& value = op.Input("Value");
+  RETURN_IF_ERROR(op.CheckDims("Value", index.dims));
+  ASSIGN_OR_RETURN(const Putting putting, PuttingOf(op));
+  const int64_t axis = op.Int("Axis");
+  Array result = op.Input("Input");
+  const Dims dims = result.dims;
+  if (putting != Putting::kAssign && !op.Bool("Include_self")) {
+    const double nothing = putting == Putting::kAdd ? 0 : 1;
+    RETURN_IF_ERROR(
+        ForEachAlong(index, dims, axis, [&](int64_t, int64_t at) { result[at] = nothing; }));
+  }
+  RETURN_IF_ERROR(ForEachAlong(index, dims, axis, [&](int64_t i, int64_t at) {
+    if (putting == Putting::kAssign) result[at] = value[i];
+    if (putting == Putting::kAdd) result[at] += value[i];
+    if (putting == Putting::kMultiply) result[at] *= value[i];
+  }));
+  op.SetOutput("Result", std::move(result));
+  return absl::OkStatus();
+}
+
+// Where a place is assigned, what Input has there is gone.
+absl::Status PutAlongGradient(OpRun& op) {
+  const Array& index = op.Input("Index");
+  RETURN_IF_ERROR(op.CheckDims("Result@GRAD", op.Input("Input").dims));
+  RETURN_IF_ERROR(op.CheckDims("Value", index.dims));
+  ASSIGN_OR_RETURN(const Putting putting, PuttingOf(op));
+  if (putting == Putting::kMultiply) {
+    return absl::UnimplementedError("Reduce is multiply; want assign or add for a gradient");
+  }
+  const Array& dresult = op.Input("Result@GRAD");
+  const int64_t axis = op.Int("Axis");
+  Array dinput = dresult;
+  Array dvalue(op.Input("Value").dtype, index.dims);
+  const bool keeps = putting == Putting::kAdd && op.Bool("Include_self");
+  RETURN_IF_ERROR(ForEachAlong(index, dresult.dims, axis, [&](int64_t i, int64_t at) {
+    dvalue[i] = dresult[at];
+    if (!keeps) dinput[at] = 0;
+  }));
+  op.SetOutput("Input@GRAD", std::move(dinput));
+  op.SetOutput("Value@GRAD", std::move(dvalue));
+  return absl::OkStatus();
+}
+
 absl::Status TakeAlongGradient(OpRun& op, const char* input, const char* output, int64_t axis) {
   const Array& x = op.Input(input);
   const Array& index = op.Input("Index");
@@ -320,6 +377,8 @@ Kernels GatheringKernels() {
        [](OpRun& op) { return TakeAlong(op, "Input", "Result", op.Int("Axis")); }},
       {"take_along_axis_grad",
        [](OpRun& op) { return TakeAlongGradient(op, "Input", "Result", op.Int("Axis")); }},
+      {"put_along_axis", PutAlong},
+      {"put_along_axis_grad", PutAlongGradient},
       {"where", Where},
       {"where_grad", WhereGradient},
   };

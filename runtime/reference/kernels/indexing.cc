@@ -11,6 +11,7 @@
 #include "proto/program/type_names.h"
 #include "runtime/reference/kernels.h"
 #include "runtime/reference/kernels/lowered.h"
+#include "runtime/reference/selected_rows.h"
 #include "runtime/reference/walk.h"
 #include "runtime/row_formats.h"
 
@@ -154,10 +155,20 @@ absl::Status LookupPackedRows(OpRun& op) {
   return absl::OkStatus();
 }
 
-// Dense, whether is_sparse or not: a sparse gradient is another form of the same values.
+// A sparse gradient has a row for each id, in their order, and one for padding too, as the
+// reference's.
+absl::Status SetSparseGradient(OpRun& op, const Lookup& lookup) {
+  const Array& w = op.Input("W");
+  for (const int64_t row : lookup.rows) RETURN_IF_ERROR(CheckIndex("Ids", row, w.dims[0]));
+  op.SetSelectedRows("W@GRAD",
+                     TableOf(w.dtype, w.dims, {lookup.rows, op.Input("Out@GRAD").values}));
+  return absl::OkStatus();
+}
+
 absl::Status LookupTableGradient(OpRun& op, bool is_v2) {
   ASSIGN_OR_RETURN(const Lookup lookup, LookupOf(op, is_v2));
   RETURN_IF_ERROR(op.CheckSize("Out@GRAD", Volume(lookup.out_dims)));
+  if (op.Bool("is_sparse")) return SetSparseGradient(op, lookup);
   const Array& w = op.Input("W");
   const Array& dout = op.Input("Out@GRAD");
   Array dw(w.dtype, w.dims);

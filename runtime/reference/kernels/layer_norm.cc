@@ -71,14 +71,10 @@ Array Vector(VarType::Type dtype, std::vector<double> values) {
 }
 
 // With n = (x - mean) / deviation and g = dY * Scale: dX = (g - mean(g) - n * mean(g * n)) /
-// deviation, the means over the row.
-absl::Status SetGradients(OpRun& op, const Rows& rows, bool has_bias_input) {
-  const Array& x = op.Input("X");
-  const Array& dy = op.Input("Y@GRAD");
-  RETURN_IF_ERROR(op.CheckDims("Y@GRAD", x.dims));
-  RETURN_IF_ERROR(CheckParameters(op, rows, has_bias_input));
+// deviation, the means over the row. Gives dX, and sets the others.
+Array SetParameterGradients(OpRun& op, const Array& x, const Statistics& s, const Array& dy,
+                            const Rows& rows) {
   const Array* scale = op.FindInput("Scale");
-  const Statistics s = StatisticsOf(x, rows);
   Array dx(x.dtype, x.dims);
   Array dscale(x.dtype, Dims{rows.parameters()});
   Array dbias = dscale;
@@ -102,9 +98,17 @@ absl::Status SetGradients(OpRun& op, const Rows& rows, bool has_bias_input) {
       dx[r * rows.width + i] = (g(i) - mean_g - n(i) * mean_gn) * inverse_deviation;
     }
   }
-  op.SetOutput("X@GRAD", std::move(dx));
   op.SetOutput("Scale@GRAD", std::move(dscale));
   op.SetOutput("Bias@GRAD", std::move(dbias));
+  return dx;
+}
+
+absl::Status SetGradients(OpRun& op, const Rows& rows, bool has_bias_input) {
+  const Array& x = op.Input("X");
+  RETURN_IF_ERROR(op.CheckDims("Y@GRAD", x.dims));
+  RETURN_IF_ERROR(CheckParameters(op, rows, has_bias_input));
+  const Statistics s = StatisticsOf(x, rows);
+  op.SetOutput("X@GRAD", SetParameterGradients(op, x, s, op.Input("Y@GRAD"), rows));
   return absl::OkStatus();
 }
 
@@ -179,28 +183,77 @@ Array WithAxisMoved(const Array& x, int from, int to) {
   return out;
 }
 
+// Images as rows of groups, once their channels are moved to axis 1.
+struct Groups {
+  int channel_axis;
+  Rows rows;
+
+  Array Move(const Array& images) const { return WithAxisMoved(images, channel_axis, 1); }
+  Array MoveBack(const Array& images) const { return WithAxisMoved(images, 1, channel_axis); }
+};
+
+absl::StatusOr<Groups> GroupsOf(const OpRun& op, const char* slot) {
+  const Dims& dims = op.Input(slot).dims;
+  const int rank = op.Input(slot).rank();
+  const int64_t count = op.Int("groups");
+  const int channel_axis = IsChannelsLast(op.String("data_layout")) ? rank - 1 : 1;
+  if (rank < 2 || count < 1 || dims[channel_axis] % count != 0) {
+    return absl::InvalidArgumentError(absl::StrCat(slot, " is ", DimsText(dims), " and groups ",
+                                                   count, "; want a divisor of the channels"));
+  }
+  int64_t places = 1;
+  for (int axis = 1; axis < rank; ++axis) {
+    if (axis != channel_axis) places *= dims[axis];
+  }
+  const Rows rows{dims[0] * count, dims[channel_axis] / count * places,
+                  std::max<int64_t>(places, 1), count};
+  RETURN_IF_ERROR(CheckParameters(op, rows, /*has_bias=*/true));
+  return Groups{channel_axis, rows};
+}
+
 // Mean and Variance [N, groups].
 absl::Status GroupNorm(OpRun& op) {
-  const int64_t groups = op.Int("groups");
-  const int rank = op.Input("X").rank();
-  const int channel_axis = IsChannelsLast(op.String("data_layout")) ? rank - 1 : 1;
-  if (rank < 2 || groups < 1 || op.Input("X").dims[channel_axis] % groups != 0) {
-    return absl::InvalidArgumentError(absl::StrCat("X is ", DimsText(op.Input("X").dims),
-                                                   " and groups ", groups,
-                                                   "; want a divisor of the channels"));
-  }
-  const Array x = WithAxisMoved(op.Input("X"), channel_axis, 1);
-  const AxisView view = ViewAround(x.dims, 1);
-  const Rows rows{view.outer * groups, view.size / groups * view.inner,
-                  std::max<int64_t>(view.inner, 1), groups};
-  RETURN_IF_ERROR(CheckParameters(op, rows, /*has_bias=*/true));
-  Statistics s = StatisticsOf(x, rows);
-  op.SetOutput("Y", WithAxisMoved(Normalized(op, x, rows, s), 1, channel_axis));
+  ASSIGN_OR_RETURN(const Groups groups, GroupsOf(op, "X"));
+  const Array x = groups.Move(op.Input("X"));
+  Statistics s = StatisticsOf(x, groups.rows);
+  op.SetOutput("Y", groups.MoveBack(Normalized(op, x, groups.rows, s)));
   Array mean = Vector(x.dtype, std::move(s.mean));
   Array variance = Vector(x.dtype, std::move(s.variance));
-  mean.dims = variance.dims = {view.outer, groups};
+  mean.dims = variance.dims = {x.dims[0], op.Int("groups")};
   op.SetOutput("Mean", std::move(mean));
   op.SetOutput("Variance", std::move(variance));
+  return absl::OkStatus();
+}
+
+// Before 2.0 the gradient op is not given X, which differs from its mean by what Y tells; where
+// Scale is 0, that is taken to be 0.
+absl::Status GroupNormGradient(OpRun& op) {
+  const bool has_x = op.era() == Era::kPaddle2;
+  const char* slot = has_x ? "X" : "Y";
+  ASSIGN_OR_RETURN(const Groups groups, GroupsOf(op, slot));
+  const Rows& rows = groups.rows;
+  RETURN_IF_ERROR(op.CheckDims("Y@GRAD", op.Input(slot).dims));
+  Array x = groups.Move(op.Input(slot));
+  Statistics s;
+  if (has_x) {
+    s = StatisticsOf(x, rows);
+  } else {
+    RETURN_IF_ERROR(op.CheckSize("Variance", rows.count));
+    s.mean.resize(rows.count);
+    s.variance = op.Input("Variance").values;
+    const Array* scale = op.FindInput("Scale");
+    const Array* bias = op.FindInput("Bias");
+    for (int64_t i = 0; i < x.size(); ++i) {
+      const int64_t row = i / rows.width;
+      const int64_t p = rows.Parameter(row, i % rows.width);
+      const double factor = scale != nullptr ? (*scale)[p] : 1;
+      const double normal = x[i] - (bias != nullptr ? (*bias)[p] : 0);
+      const double deviation = std::sqrt(s.variance[row] + op.Float("epsilon"));
+      x[i] = factor != 0 ? normal / factor * deviation : 0;
+    }
+  }
+  op.SetOutput("X@GRAD", groups.MoveBack(SetParameterGradients(
+                             op, x, s, groups.Move(op.Input("Y@GRAD")), rows)));
   return absl::OkStatus();
 }
 
@@ -210,7 +263,7 @@ Kernels LayerNormKernels() {
   return {
       {"layer_norm", LayerNorm},       {"layer_norm_grad", LayerNormGradient},
       {"instance_norm", InstanceNorm}, {"instance_norm_grad", InstanceNormGradient},
-      {"group_norm", GroupNorm},
+      {"group_norm", GroupNorm},       {"group_norm_grad", GroupNormGradient},
   };
 }
 

@@ -215,6 +215,26 @@ absl::Status CheckOperand(const EpilogueStage& stage, const Array& operand) {
 
 }  // namespace
 
+Array StoreAfter(const Epilogue& epilogue, absl::Span<const Array* const> operands,
+                 VarType::Type dtype, int channel_axis, Array numbers) {
+  numbers.dtype = dtype;
+  ForEachLine(ViewAround(numbers.dims, channel_axis),
+              [&](int64_t start, int64_t stride, int64_t channels) {
+                for (int64_t c = 0; c < channels; ++c) {
+                  const int64_t at = start + c * stride;
+                  float x = static_cast<float>(numbers[at]);
+                  for (size_t i = 0; i < epilogue.size(); ++i) {
+                    const Array* operand = operands[i];
+                    const double of_stage =
+                        operand == nullptr ? 0 : (*operand)[epilogue[i].is_of_channels() ? c : at];
+                    x = Operated(epilogue[i], x, static_cast<float>(of_stage));
+                  }
+                  numbers[at] = Stored(x, dtype);
+                }
+              });
+  return numbers;
+}
+
 absl::StatusOr<Array> StoreNumbers(const OpRun& op, Array numbers, int channel_axis) {
   ASSIGN_OR_RETURN(const VarType::Type dtype, op.DataType("out_dtype"));
   ASSIGN_OR_RETURN(const Epilogue epilogue, EpilogueOf(op.attributes().op()));
@@ -233,22 +253,7 @@ absl::StatusOr<Array> StoreNumbers(const OpRun& op, Array numbers, int channel_a
     operands.back() = inputs[used++];
   }
 
-  numbers.dtype = dtype;
-  ForEachLine(ViewAround(numbers.dims, channel_axis),
-              [&](int64_t start, int64_t stride, int64_t channels) {
-                for (int64_t c = 0; c < channels; ++c) {
-                  const int64_t at = start + c * stride;
-                  float x = static_cast<float>(numbers[at]);
-                  for (size_t i = 0; i < epilogue.size(); ++i) {
-                    const Array* operand = operands[i];
-                    const double of_stage =
-                        operand == nullptr ? 0 : (*operand)[epilogue[i].is_of_channels() ? c : at];
-                    x = Operated(epilogue[i], x, static_cast<float>(of_stage));
-                  }
-                  numbers[at] = Stored(x, dtype);
-                }
-              });
-  return numbers;
+  return StoreAfter(epilogue, operands, dtype, channel_axis, std::move(numbers));
 }
 
 absl::StatusOr<Array> StoreSums(const OpRun& op, Array sums, int channel_axis) {

@@ -8,6 +8,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "ops/epilogue.h"
 #include "runtime/reference/array.h"
 #include "runtime/reference/op_run.h"
 
@@ -27,6 +29,11 @@ absl::Status CheckSums(const OpRun& op, absl::string_view input, absl::string_vi
 
 // Error: the bias holds integers that may not be added to a product (ops/bias_codes.h).
 absl::Status CheckBias(const OpRun& op);
+
+// What is stored for results in float: each after the epilogue, whose stages have these operands or
+// null. REQUIRES: those are as large as the results, or have an element for each channel.
+Array StoreAfter(const Epilogue& epilogue, absl::Span<const Array* const> operands,
+                 VarType::Type dtype, int channel_axis, Array numbers);
 
 // What the op stores for a result in float: that of its epilogue. Errors: those of its attributes;
 // an operand is absent or has another size.

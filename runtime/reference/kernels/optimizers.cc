@@ -2,10 +2,14 @@
 
 #include <cmath>
 #include <numeric>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "proto/base/status_macros.h"
+#include "proto/program/op.h"
 #include "runtime/reference/kernels.h"
+#include "runtime/reference/selected_rows.h"
 
 namespace fixpoint::reference {
 namespace {
@@ -30,6 +34,22 @@ absl::StatusOr<Update> Begin(const OpRun& op) {
 absl::StatusOr<Array> State(const OpRun& op, absl::string_view slot) {
   RETURN_IF_ERROR(op.CheckSize(slot, op.Input("Param").size()));
   return op.Input(slot);
+}
+
+// The elements of the parameter that an op of the adam family updates: in lazy_mode those of the
+// selected rows of a gradient, else all.
+std::vector<int64_t> Updated(const OpRun& op, const Array& grad) {
+  std::vector<int64_t> elements;
+  if (grad.rows == nullptr || !op.Bool("lazy_mode")) {
+    elements.resize(grad.size());
+    std::iota(elements.begin(), elements.end(), 0);
+    return elements;
+  }
+  const int64_t width = grad.dims[1];
+  for (const int64_t row : Merged(*grad.rows).ids) {
+    for (int64_t j = 0; j < width; ++j) elements.push_back(row * width + j);
+  }
+  return elements;
 }
 
 double Norm(const std::vector<double>& values) {
@@ -81,7 +101,8 @@ absl::StatusOr<double> Hyperparameter(const OpRun& op, absl::string_view tensor,
   return (*op.FindInput(tensor))[0];
 }
 
-absl::StatusOr<Moments> NextMoments(const OpRun& op, const Array& grad) {
+absl::StatusOr<Moments> NextMoments(const OpRun& op, const Array& grad,
+                                    const std::vector<int64_t>& updated) {
   if (op.HasInputSlot("SkipUpdate") && op.FindInput("SkipUpdate") != nullptr) {
     return absl::UnimplementedError("input SkipUpdate; want none");
   }
@@ -94,7 +115,7 @@ absl::StatusOr<Moments> NextMoments(const OpRun& op, const Array& grad) {
   RETURN_IF_ERROR(op.CheckSize("Beta2Pow", 1));
   m.beta1_power = op.Input("Beta1Pow")[0];
   m.beta2_power = op.Input("Beta2Pow")[0];
-  for (int64_t i = 0; i < grad.size(); ++i) {
+  for (const int64_t i : updated) {
     m.first[i] = m.beta1 * m.first[i] + (1 - m.beta1) * grad[i];
     m.second[i] = m.beta2 * m.second[i] + (1 - m.beta2) * grad[i] * grad[i];
   }
@@ -116,17 +137,32 @@ void SetPowers(OpRun& op, const Moments& m) {
   op.SetOutput("Beta2PowOut", std::move(beta2_power));
 }
 
+// Whether the reference multiplies the powers before it uses them: where the gradient is selected
+// rows, and the powers are updated in place.
+bool UsesNextPowers(const OpRun& op, const Array& grad) {
+  const Argument* before = op.op().Input("Beta1Pow");
+  const Argument* after = op.op().Output("Beta1PowOut");
+  return grad.rows != nullptr && !op.Bool("use_global_beta_pow") && before != nullptr &&
+         after != nullptr && before->name() == after->name();
+}
+
 // adam, and adamw, which decays the parameter first. 2.x adds epsilon to a second moment that is
 // corrected for its start, 1.x to one that is not. Powers that all parameters share
 // (use_global_beta_pow) are multiplied by other ops.
 absl::Status AdamStep(OpRun& op, double decay) {
   ASSIGN_OR_RETURN(Update u, Begin(op));
-  ASSIGN_OR_RETURN(Moments m, NextMoments(op, u.grad));
+  const std::vector<int64_t> updated = Updated(op, u.grad);
+  ASSIGN_OR_RETURN(Moments m, NextMoments(op, u.grad, updated));
+  if (UsesNextPowers(op, u.grad)) {
+    m.beta1_power *= m.beta1;
+    m.beta2_power *= m.beta2;
+  }
   ASSIGN_OR_RETURN(double epsilon, Hyperparameter(op, "EpsilonTensor", "epsilon"));
   if (op.era() == Era::kPaddle2) epsilon *= std::sqrt(1 - m.beta2_power);
   const double rate = u.learning_rate * std::sqrt(1 - m.beta2_power) / (1 - m.beta1_power);
-  for (int64_t i = 0; i < u.param.size(); ++i) {
-    u.param[i] -= u.learning_rate * decay * u.param[i];
+  // Of all rows in lazy_mode too, as the reference decays.
+  for (double& element : u.param.values) element -= u.learning_rate * decay * element;
+  for (const int64_t i : updated) {
     u.param[i] -= rate * m.first[i] / (std::sqrt(m.second[i]) + epsilon);
   }
   op.SetOutput("ParamOut", std::move(u.param));
@@ -155,7 +191,9 @@ bool Adapts(const OpRun& op) {
 // 2.x corrects the moments for their start, 1.x does not.
 absl::Status Lamb(OpRun& op) {
   ASSIGN_OR_RETURN(Update u, Begin(op));
-  ASSIGN_OR_RETURN(Moments m, NextMoments(op, u.grad));
+  std::vector<int64_t> all(u.grad.size());
+  std::iota(all.begin(), all.end(), 0);
+  ASSIGN_OR_RETURN(Moments m, NextMoments(op, u.grad, all));
   const double first = op.era() == Era::kPaddle2 ? 1 - m.beta1_power : 1;
   const double second = op.era() == Era::kPaddle2 ? 1 - m.beta2_power : 1;
   std::vector<double> direction(u.param.size());

@@ -242,11 +242,57 @@ absl::StatusOr<Product> BmmProduct(const OpRun& op) {
                                                  "; want as many matrices in both"));
 }
 
+// Alpha * X * Y of an addmm.
+absl::StatusOr<Product> AddmmProduct(const OpRun& op) {
+  RETURN_IF_ERROR(op.CheckRank("X", 2));
+  RETURN_IF_ERROR(op.CheckRank("Y", 2));
+  return BatchedProduct(op, /*transpose_x=*/false, /*transpose_y=*/false, op.Float("Alpha"));
+}
+
+// How Input of an addmm is paired with the product's elements.
+absl::StatusOr<Pairing> AddendsOf(const OpRun& op, const Product& product) {
+  ASSIGN_OR_RETURN(Pairing pairing, Pair(product.out_dims, op.Input("Input").dims));
+  if (pairing.dims == product.out_dims) return pairing;
+  return absl::InvalidArgumentError(absl::StrCat("Input is ", DimsText(op.Input("Input").dims),
+                                                 "; want what broadcasts to ",
+                                                 DimsText(product.out_dims)));
+}
+
+absl::Status Addmm(OpRun& op) {
+  ASSIGN_OR_RETURN(const Product product, AddmmProduct(op));
+  ASSIGN_OR_RETURN(const Pairing pairing, AddendsOf(op, product));
+  const Array& x = op.Input("X");
+  const Array& y = op.Input("Y");
+  Array out(x.dtype, product.out_dims);
+  ForEachTerm(product, [&](int64_t i, int64_t x_i, int64_t y_i) {
+    out[i] += product.alpha * x[x_i] * y[y_i];
+  });
+  ForEachPair(pairing, [&](int64_t i, int64_t, int64_t input_i) {
+    out[i] += op.Float("Beta") * op.Input("Input")[input_i];
+  });
+  op.SetOutput("Out", std::move(out));
+  return absl::OkStatus();
+}
+
+absl::Status AddmmGradient(OpRun& op) {
+  ASSIGN_OR_RETURN(const Product product, AddmmProduct(op));
+  ASSIGN_OR_RETURN(const Pairing pairing, AddendsOf(op, product));
+  RETURN_IF_ERROR(MultiplyGradient(op, AddmmProduct));
+  Array dinput(op.Input("Input").dtype, op.Input("Input").dims);
+  ForEachPair(pairing, [&](int64_t i, int64_t, int64_t input_i) {
+    dinput[input_i] += op.Float("Beta") * op.Input("Out@GRAD")[i];
+  });
+  op.SetOutput("Input@GRAD", std::move(dinput));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 Kernels ProductKernels() {
   Kernels kernels = {
       {"fc", FullyConnect},
+      {"addmm", Addmm},
+      {"addmm_grad", AddmmGradient},
       {"integer_mul", [](OpRun& op) { return MultiplyCodes(op, MulProduct); }},
       {"integer_matmul", [](OpRun& op) { return MultiplyCodes(op, MatmulV2Product); }},
   };

@@ -4,6 +4,9 @@
 #include <cmath>
 #include <utility>
 
+#include "ops/code_range.h"
+#include "ops/state_codes.h"
+
 namespace fixpoint::reference {
 
 double Gated(GateFunction function, double x) {
@@ -38,17 +41,35 @@ double Clipped(double x, double bound) {
   return bound > 0 && x == x ? std::min(std::max(x, -bound), bound) : x;
 }
 
+bool IsAtBound(double clipped, double bound) { return bound > 0 && std::fabs(clipped) >= bound; }
+
+Numbers WeightMatrix::AsMultiplied(const Numbers& x) const {
+  if (state_bits == 0) return x;
+  const int32_t largest = LargestCode(state_bits);
+  Numbers rounded;
+  for (const double state : x) {
+    const auto number = static_cast<float>(state);
+    rounded.push_back(is_of_codes ? StateCode(number, static_cast<float>(largest))
+                                  : RoundedState(number, largest));
+  }
+  return rounded;
+}
+
 void WeightMatrix::AddProduct(const Numbers& x, double* sums) const {
+  if (rows == 0) return;
+  const Numbers multiplied = AsMultiplied(x);
   for (int64_t i = 0; i < rows; ++i) {
-    for (int64_t j = 0; j < columns; ++j) sums[j] += x[i] * values[i * columns + j];
+    for (int64_t j = 0; j < columns; ++j) sums[j] += multiplied[i] * values[i * columns + j];
   }
 }
 
 void WeightMatrix::AddProductBack(const Numbers& x, const double* dsums, Numbers* dx) {
+  if (rows == 0) return;
+  const Numbers multiplied = AsMultiplied(x);
   for (int64_t i = 0; i < rows; ++i) {
     for (int64_t j = 0; j < columns; ++j) {
       (*dx)[i] += dsums[j] * values[i * columns + j];
-      gradient[i * columns + j] += x[i] * dsums[j];
+      gradient[i * columns + j] += multiplied[i] * dsums[j];
     }
   }
 }
@@ -77,9 +98,16 @@ CellStep LstmCell::Step(const double* x, const CellState& before) const {
     if (!peepholes.empty()) o += peepholes[2 * width() + j] * c;
     o = Gated(gate, o);
     step.after.cell[j] = c;
-    step.after.hidden[j] = o * Gated(of_cell, c);
   }
+  Show(&step);
   return step;
+}
+
+void LstmCell::Show(CellStep* step) const {
+  for (int64_t j = 0; j < width(); ++j) {
+    step->after.hidden[j] =
+        step->gates[places_.output * width() + j] * Gated(functions_.cell, step->after.cell[j]);
+  }
 }
 
 void LstmCell::StepBack(const CellStep& step, CellState* gradient, double* dx) {
@@ -98,6 +126,7 @@ void LstmCell::StepBack(const CellStep& step, CellState* gradient, double* dx) {
     const double d_o = dh * shown * SlopeAt(gate, o);
     double dc = gradient->cell[j] + dh * o * SlopeAt(of_cell, shown);
     if (!peepholes.empty()) dc += d_o * peepholes[2 * width() + j];
+    if (IsAtBound(after, clip)) dc = 0;
     const double di = dc * n * SlopeAt(gate, i);
     const double df = dc * before * SlopeAt(gate, f);
     const double dn = dc * i * SlopeAt(of_candidate, n);

@@ -35,6 +35,13 @@ struct WeightMatrix {
   int64_t columns;
   Numbers values;
   Numbers gradient;
+  // The bits of the codes to which x is rounded (ops/state_codes.h), 0: it is not; and whether it
+  // is the codes that are multiplied, whose step is in `values`.
+  int state_bits = 0;
+  bool is_of_codes = false;
+
+ private:
+  Numbers AsMultiplied(const Numbers& x) const;
 };
 
 // What a cell hands from step to step, or its gradient; cells without a `cell` leave it alone.
@@ -74,6 +81,8 @@ class Cell {
 
 // A number within a bound, if that is above 0. A NaN stays.
 double Clipped(double x, double bound);
+// Whether what was clipped is at the bound, so that it has no gradient.
+bool IsAtBound(double clipped, double bound);
 
 // g = x + h W. i += w_i c, f += w_f c; c' = G(f) c + G(i) A(n); o += w_o c'; h' = G(o) C(c').
 class LstmCell final : public Cell {
@@ -96,11 +105,13 @@ class LstmCell final : public Cell {
   int gates() const override { return 4; }
   CellStep Step(const double* x, const CellState& before) const override;
   void StepBack(const CellStep& step, CellState* gradient, double* dx) override;
+  // Finds the hidden state after a step from its gates and the cell.
+  void Show(CellStep* step) const;
 
   WeightMatrix weight{0, 0};  // without numbers: there is no product
   Numbers peepholes;          // w_i, w_f and w_o, or empty
   Numbers dpeepholes;
-  double clip = 0;  // a bound of c', if above 0; the way back does not know it
+  double clip = 0;  // a bound of c', if above 0
 
  private:
   const Places places_;

@@ -72,31 +72,39 @@ absl::StatusOr<Regions> RegionsOf(const OpRun& op) {
                                                    DimsText(x.dims), "; want images of X"));
   }
   regions.corners = ElementsOf<float>(rois);
-  regions.pooled_dims = {rois.dims[0], x.dims[1], regions.pooling.pooled_height,
-                         regions.pooling.pooled_width};
+  regions.pooled_dims = {rois.dims[0], regions.pooling.pooled_channels,
+                         regions.pooling.pooled_height, regions.pooling.pooled_width};
   return regions;
 }
 
-absl::Status RoiAlign(OpRun& op) {
+using Pool = void (*)(const boxes::RegionPooling&, absl::Span<const double>, const float*,
+                      absl::Span<double>);
+using PoolBackward = void (*)(const boxes::RegionPooling&, const float*, absl::Span<const double>,
+                              absl::Span<double>);
+
+template <Pool pool>
+absl::Status Average(OpRun& op) {
   ASSIGN_OR_RETURN(const Regions regions, RegionsOf(op));
   Array x = op.Input("X");
   Array out(x.dtype, regions.pooled_dims);
   for (int64_t i = 0; i < regions.count(); ++i) {
-    boxes::AlignRegion<double>(regions.pooling, regions.Image(i, x.values), regions.Corners(i),
-                               regions.Pooled(i, out.values));
+    pool(regions.pooling, regions.Image(i, x.values), regions.Corners(i),
+         regions.Pooled(i, out.values));
   }
   op.SetOutput("Out", std::move(out));
   return absl::OkStatus();
 }
 
-absl::Status RoiAlignGradient(OpRun& op) {
+// `backward` adds to the gradient of an image.
+template <PoolBackward backward>
+absl::Status AverageGradient(OpRun& op) {
   ASSIGN_OR_RETURN(const Regions regions, RegionsOf(op));
   RETURN_IF_ERROR(op.CheckDims("Out@GRAD", regions.pooled_dims));
   Array dout = op.Input("Out@GRAD");
   Array dx(op.Input("X").dtype, op.Input("X").dims);
   for (int64_t i = 0; i < regions.count(); ++i) {
-    boxes::AlignRegionBackward<double>(regions.pooling, regions.Corners(i),
-                                       regions.Pooled(i, dout.values), regions.Image(i, dx.values));
+    backward(regions.pooling, regions.Corners(i), regions.Pooled(i, dout.values),
+             regions.Image(i, dx.values));
   }
   op.SetOutput("X@GRAD", std::move(dx));
   return absl::OkStatus();
@@ -286,8 +294,10 @@ absl::Status CollectProposals(OpRun& op) {
 
 Kernels RegionsKernels() {
   return {
-      {"roi_align", RoiAlign},
-      {"roi_align_grad", RoiAlignGradient},
+      {"roi_align", Average<boxes::AlignRegion<double>>},
+      {"roi_align_grad", AverageGradient<boxes::AlignRegionBackward<double>>},
+      {"psroi_pool", Average<boxes::AverageOwnChannels<double>>},
+      {"psroi_pool_grad", AverageGradient<boxes::AverageOwnChannelsBackward<double>>},
       {"roi_pool", RoiPool},
       {"roi_pool_grad", RoiPoolGradient},
       {"generate_proposals", [](OpRun& op) { return GenerateProposals(op, /*is_v1=*/true); }},

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/recurrent_shape.h"
+#include "ops/recurrent_state.h"
 #include "proto/base/status_macros.h"
 #include "runtime/reference/kernels.h"
 #include "runtime/reference/kernels/recurrence.h"
@@ -23,7 +24,28 @@ struct Network {
   std::vector<const Array*> states;  // hidden states, cells
   std::vector<const Array*> weights;
   std::vector<int64_t> lengths;  // of the batch's entries
+  int state_bits = 0;
+  // The input and the matrices are codes, whose steps are in the scales of the matrices' columns.
+  bool is_lowered = false;
+  std::vector<const Array*> scales;
+  double input_zero_point = 0;
 };
+
+absl::Status CheckScales(const Network& network) {
+  const RnnShape& shape = network.shape;
+  const size_t matrices = 2 * shape.layers * shape.directions;
+  if (network.scales.size() != matrices) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("Scales has ", network.scales.size(), " arguments; want one for each matrix"));
+  }
+  for (size_t i = 0; i < matrices; ++i) {
+    if (network.scales[i]->size() == shape.gates() * shape.width) continue;
+    return absl::InvalidArgumentError(absl::StrCat("Scales ", i, " is ",
+                                                   DimsText(network.scales[i]->dims), "; want ",
+                                                   shape.gates() * shape.width, " elements"));
+  }
+  return absl::OkStatus();
+}
 
 absl::StatusOr<Network> NetworkOf(const OpRun& op) {
   Network network;
@@ -31,8 +53,15 @@ absl::StatusOr<Network> NetworkOf(const OpRun& op) {
   network.states = op.Inputs("PreState");
   network.weights = op.Inputs("WeightList");
   const Array* const lengths = op.FindInput("SequenceLength");
-  ASSIGN_OR_RETURN(network.shape,
-                   RnnShapeOf(op.attributes(), network.input->dims, !op.Bool("is_test")));
+  ASSIGN_OR_RETURN(network.state_bits, StateBitsOf(op.attributes()));
+  network.is_lowered = op.HasInputSlot("Scales");
+  if (network.is_lowered) {
+    network.scales = op.Inputs("Scales");
+    network.input_zero_point = static_cast<double>(op.Int("input_zero_point"));
+    RETURN_IF_ERROR(CheckStateBits(network.state_bits));
+  }
+  ASSIGN_OR_RETURN(network.shape, RnnShapeOf(op.attributes(), network.input->dims,
+                                             !network.is_lowered && !op.Bool("is_test")));
   const auto dims_of = [](const std::vector<const Array*>& arrays) {
     std::vector<Dims> dims;
     for (const Array* array : arrays) dims.push_back(array->dims);
@@ -40,6 +69,7 @@ absl::StatusOr<Network> NetworkOf(const OpRun& op) {
   };
   RETURN_IF_ERROR(CheckRnnInputs(network.shape, dims_of(network.states), dims_of(network.weights),
                                  lengths != nullptr ? std::optional(lengths->dims) : std::nullopt));
+  if (network.is_lowered) RETURN_IF_ERROR(CheckScales(network));
   for (int64_t n = 0; n < network.shape.batch; ++n) {
     network.lengths.push_back(lengths != nullptr ? ToInt((*lengths)[n]) : network.shape.steps);
     if (network.lengths[n] < 0 || network.lengths[n] > network.shape.steps) {
@@ -78,7 +108,9 @@ class Direction {
         shape_(network.shape),
         pair_(pair),
         of_input_(shape_.InputsOf(pair / shape_.directions), shape_.gates() * shape_.width) {
-    FillTransposed(*network.weights[RnnShape::InputWeight(pair)], &of_input_);
+    Fill(RnnShape::InputWeight(pair), &of_input_);
+    // The first layer reads no states.
+    if (pair < shape_.directions) of_input_.state_bits = 0;
     const Array& bias = *network.weights[shape_.StateBias(pair)];
     switch (shape_.mode) {
       case RnnMode::kLstm: {
@@ -105,7 +137,7 @@ class Direction {
         cell_ = std::move(cell);
       }
     }
-    FillTransposed(*network.weights[RnnShape::StateWeight(pair)], of_state_);
+    Fill(RnnShape::StateWeight(pair), of_state_);
     for (int64_t n = 0; n < shape_.batch; ++n) {
       std::vector<int64_t> path;
       for (int64_t t = 0; t < network.lengths[n]; ++t) path.push_back(t * shape_.batch + n);
@@ -173,6 +205,16 @@ class Direction {
   }
 
  private:
+  void Fill(int index, WeightMatrix* matrix) const {
+    FillTransposed(*network_.weights[index], matrix);
+    matrix->state_bits = network_.state_bits;
+    if (!network_.is_lowered) return;
+    matrix->is_of_codes = true;
+    const Array& scales = *network_.scales[index];
+    for (size_t i = 0; i < matrix->values.size(); ++i) {
+      matrix->values[i] *= scales[static_cast<int64_t>(i) % matrix->columns];
+    }
+  }
   bool is_backward() const { return pair_ % shape_.directions == 1; }
   int64_t columns() const { return shape_.gates() * shape_.width; }
   int64_t OutAt(int64_t row) const {
@@ -215,6 +257,7 @@ Layers RunLayers(const Network& network) {
   const RnnShape& shape = network.shape;
   Layers layers;
   layers.out = network.input->values;
+  for (double& x : layers.out) x -= network.input_zero_point;
   for (const Array* state : network.states) layers.states.emplace_back(state->dtype, state->dims);
   for (int layer = 0; layer < shape.layers; ++layer) {
     Numbers out(shape.rows() * shape.directions * shape.width);
@@ -231,12 +274,13 @@ Layers RunLayers(const Network& network) {
 absl::Status Rnn(OpRun& op) {
   ASSIGN_OR_RETURN(const Network network, NetworkOf(op));
   Layers layers = RunLayers(network);
-  Array out(network.input->dtype, network.shape.out_dims());
+  Array out(network.is_lowered ? VarType::FP32 : network.input->dtype, network.shape.out_dims());
   out.values = std::move(layers.out);
   op.SetOutput("Out", std::move(out));
   for (size_t i = 0; i < layers.states.size(); ++i) {
     op.SetOutput("State", static_cast<int>(i), std::move(layers.states[i]));
   }
+  if (network.is_lowered) return absl::OkStatus();
   // What the reference keeps for its gradient kernel; ours computes it again.
   const bool is_test = op.Bool("is_test");
   op.SetOutput("Reserve", Array(VarType::FP32, is_test ? Dims{0} : network.shape.reserve_dims()));
@@ -284,6 +328,6 @@ absl::Status RnnGradient(OpRun& op) {
 
 }  // namespace
 
-Kernels RnnKernels() { return {{"rnn", Rnn}, {"rnn_grad", RnnGradient}}; }
+Kernels RnnKernels() { return {{"rnn", Rnn}, {"integer_rnn", Rnn}, {"rnn_grad", RnnGradient}}; }
 
 }  // namespace fixpoint::reference

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -14,6 +13,7 @@
 #include "ops/lod.h"
 #include "proto/base/status_macros.h"
 #include "runtime/reference/kernels.h"
+#include "runtime/reference/kernels/array_pieces.h"
 #include "runtime/reference/walk.h"
 
 namespace fixpoint::reference {
@@ -43,71 +43,6 @@ void SetElements(OpRun& op, Elements elements) {
   Array array(VarType::FP32, Dims{0});
   array.elements = std::move(elements);
   op.SetCutOutput("Out", std::move(array));
-}
-
-// Rows [begin, end) of a tensor with the offsets below `level`, of which these are the sequences.
-Array Piece(const Array& x, size_t level, int64_t begin, int64_t end) {
-  Array piece;
-  for (size_t l = level; l < x.lod.size(); ++l) {
-    const std::vector<uint64_t>& offsets = x.lod[l];
-    std::vector<uint64_t> inner;
-    for (int64_t i = begin; i <= end; ++i) inner.push_back(offsets[i] - offsets[begin]);
-    piece.lod.push_back(std::move(inner));
-    std::tie(begin, end) = std::pair<int64_t, int64_t>(offsets[begin], offsets[end]);
-  }
-  const int64_t width = ViewAround(x.dims, 0).inner;
-  piece.dtype = x.dtype;
-  piece.dims = x.dims;
-  piece.dims[0] = end - begin;
-  piece.values.assign(x.values.begin() + begin * width, x.values.begin() + end * width);
-  return piece;
-}
-
-// Appends a piece of the same type and as many levels.
-absl::Status Append(const Array& piece, Array* joined) {
-  const bool is_alike =
-      piece.dtype == joined->dtype && piece.rank() == joined->rank() &&
-      std::equal(piece.dims.begin() + 1, piece.dims.end(), joined->dims.begin() + 1) &&
-      piece.lod.size() == joined->lod.size();
-  if (!is_alike) {
-    return absl::InvalidArgumentError(absl::StrCat("tensors are ", DimsText(joined->dims), " and ",
-                                                   DimsText(piece.dims),
-                                                   "; want them equal but for their rows"));
-  }
-  for (size_t l = 0; l < piece.lod.size(); ++l) {
-    std::vector<uint64_t>& offsets = joined->lod[l];
-    const uint64_t begin = offsets.back();
-    for (size_t i = 1; i < piece.lod[l].size(); ++i) offsets.push_back(begin + piece.lod[l][i]);
-  }
-  joined->dims[0] += piece.dims[0];
-  joined->values.insert(joined->values.end(), piece.values.begin(), piece.values.end());
-  return absl::OkStatus();
-}
-
-// No rows of a tensor's kind, cut into no sequences.
-Array NoneOf(const Array& x, size_t levels) {
-  Array none;
-  none.dtype = x.dtype;
-  none.dims = x.dims;
-  none.dims[0] = 0;
-  none.lod.assign(levels, {0});
-  return none;
-}
-
-// Whether each level of offsets cuts the next one, and the last one the rows.
-absl::Status CheckLod(absl::string_view slot, const Array& x) {
-  if (x.rank() < 1) return absl::InvalidArgumentError(absl::StrCat(slot, " is a scalar"));
-  for (size_t l = 0; l < x.lod.size(); ++l) {
-    const std::vector<uint64_t>& offsets = x.lod[l];
-    const uint64_t end = l + 1 < x.lod.size() ? (x.lod[l + 1].empty() ? 0 : x.lod[l + 1].size() - 1)
-                                              : static_cast<uint64_t>(x.dims[0]);
-    const bool is_right = !offsets.empty() && offsets.front() == 0 && offsets.back() == end &&
-                          std::is_sorted(offsets.begin(), offsets.end());
-    if (is_right) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("level ", l, " of ", slot, "'s offsets does not cut what is below it"));
-  }
-  return absl::OkStatus();
 }
 
 struct Ranked {
@@ -306,9 +241,7 @@ absl::Status ArrayToLodTensor(OpRun& op) {
     const int64_t wanted = CountLongerThan(table, step);
     const Array* element = (*elements)[step].get();
     if (element != nullptr) RETURN_IF_ERROR(CheckLod("X's tensor", *element));
-    const int64_t count = element == nullptr     ? -1
-                          : element->lod.empty() ? element->dims[0]
-                                                 : static_cast<int64_t>(element->lod[0].size()) - 1;
+    const int64_t count = element == nullptr ? -1 : EntryCount(*element, 0);
     if (count == wanted) continue;
     return absl::InvalidArgumentError(
         absl::StrCat("X[", step, "] has ", std::max<int64_t>(count, 0), " entries; want ", wanted));
@@ -337,7 +270,7 @@ absl::Status ShrinkRnnMemory(OpRun& op) {
   const Array& x = op.Input("X");
   RETURN_IF_ERROR(CheckLod("X", x));
   const int64_t count = CountLongerThan(table, step);
-  const int64_t there = x.lod.empty() ? x.dims[0] : static_cast<int64_t>(x.lod[0].size()) - 1;
+  const int64_t there = EntryCount(x, 0);
   if (count > there) {
     return absl::InvalidArgumentError(
         absl::StrCat("X has ", there, " entries; want ", count, ", the sequences longer than I"));
@@ -367,7 +300,7 @@ absl::Status ReorderByRank(OpRun& op) {
   ASSIGN_OR_RETURN(const std::vector<Ranked> table, TableOf(op));
   const Array& x = op.Input("X");
   RETURN_IF_ERROR(CheckLod("X", x));
-  const int64_t count = x.lod.empty() ? x.dims[0] : static_cast<int64_t>(x.lod[0].size()) - 1;
+  const int64_t count = EntryCount(x, 0);
   if (count != static_cast<int64_t>(table.size())) {
     return absl::InvalidArgumentError(
         absl::StrCat("X has ", count, " entries and RankTable ", table.size()));

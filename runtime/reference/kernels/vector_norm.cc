@@ -78,8 +78,55 @@ absl::Status NormGradient(OpRun& op) {
   return absl::OkStatus();
 }
 
+absl::Status Normalize(OpRun& op) {
+  const Array& x = op.Input("X");
+  ASSIGN_OR_RETURN(const int axis, NormalizeAxis(op.Int("axis"), x.rank()));
+  Dims dims = x.dims;
+  dims[axis] = 1;
+  Array norms(x.dtype, dims);
+  Array out(x.dtype, x.dims);
+  int64_t line = 0;
+  ForEachLine(ViewAround(x.dims, axis), [&](int64_t start, int64_t stride, int64_t size) {
+    double squares = op.Float("epsilon");
+    for (int64_t i = 0; i < size; ++i) squares += x[start + i * stride] * x[start + i * stride];
+    const double norm = std::sqrt(squares);
+    for (int64_t i = 0; i < size; ++i) out[start + i * stride] = x[start + i * stride] / norm;
+    norms[line++] = norm;
+  });
+  op.SetOutput("Norm", std::move(norms));
+  op.SetOutput("Out", std::move(out));
+  return absl::OkStatus();
+}
+
+// Finds the norms again.
+absl::Status NormalizeGradient(OpRun& op) {
+  const Array& x = op.Input("X");
+  const Array& dout = op.Input("Out@GRAD");
+  RETURN_IF_ERROR(op.CheckDims("Out@GRAD", x.dims));
+  ASSIGN_OR_RETURN(const int axis, NormalizeAxis(op.Int("axis"), x.rank()));
+  Array dx(x.dtype, x.dims);
+  ForEachLine(ViewAround(x.dims, axis), [&](int64_t start, int64_t stride, int64_t size) {
+    double squares = op.Float("epsilon");
+    double dot = 0;
+    for (int64_t at = start; at < start + size * stride; at += stride) {
+      squares += x[at] * x[at];
+      dot += x[at] * dout[at];
+    }
+    for (int64_t at = start; at < start + size * stride; at += stride) {
+      dx[at] = (dout[at] - x[at] * dot / squares) / std::sqrt(squares);
+    }
+  });
+  op.SetOutput("X@GRAD", std::move(dx));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
-Kernels VectorNormKernels() { return {{"p_norm", Norm}, {"p_norm_grad", NormGradient}}; }
+Kernels VectorNormKernels() {
+  return {{"p_norm", Norm},
+          {"p_norm_grad", NormGradient},
+          {"norm", Normalize},
+          {"norm_grad", NormalizeGradient}};
+}
 
 }  // namespace fixpoint::reference

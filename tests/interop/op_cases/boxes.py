@@ -167,6 +167,8 @@ def _regions():
             yield Case("roi_align", inputs, {**pooled, "sampling_ratio": ratio, "aligned": aligned},
                        has_gradient=not aligned)
         yield Case("roi_pool", inputs, pooled)
+        yield Case("psroi_pool", {**inputs, "X": floats(2, 3 * height * width, 8, 9)},
+                   {**pooled, "output_channels": 3})
     large = {**inputs, "ROIs": Values([[0, 0, 12, 13], [1, 2, 9, 11], [3, 0, 14, 8],
                                        [2.5, 3.25, 10, 9], [0, 1, 15, 15]])}
     for ratio in (-1, 2):

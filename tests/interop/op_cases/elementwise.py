@@ -1,5 +1,7 @@
 """Ops of two operands, element by element, with the ways in which one is broadcast."""
 
+import itertools
+
 from op_case import SUMMED, Case, Integers, Values, floats
 
 TOLERANCE = SUMMED
@@ -26,8 +28,12 @@ def _arithmetic():
                 continue  # 2.6.2 overlooks their axis, and refuses the shapes
             yield Case(f"elementwise_{op}", {"X": floats(*x, low=low), "Y": floats(*y, low=low)},
                        {"axis": axis})
-    for op in ("add", "mul", "max"):
-        yield Case(f"elementwise_{op}", {"X": Integers((2, 3), 9), "Y": Integers((3,), 9)},
+    for op, dtype in itertools.product(("add", "sub", "mul", "max", "min"), ("int32", "int64")):
+        yield Case(f"elementwise_{op}",
+                   {"X": Integers((2, 3), 9, dtype), "Y": Integers((3,), 9, dtype)},
+                   {"axis": -1 if dtype == "int64" else 1}, has_gradient=False)
+    for op in ("div", "pow"):
+        yield Case(f"elementwise_{op}", {"X": Integers((2, 3), 9), "Y": Values([1, 2, 3], "int64")},
                    has_gradient=False, executor_refuses="input X is i64; want f32")
 
 

@@ -1,10 +1,10 @@
-"""Ops that make grids, take triangles, divide integers, and ask whether numbers are finite."""
+"""Ops that make grids, take triangles, divide integers, pick elements and norm vectors."""
 
 from op_case import ROUNDED, Case, Integers, Values, floats
 
 TOLERANCE = ROUNDED
 
-_FP32, _INT64 = 5, 3
+_FP32, _INT32, _INT64 = 5, 2, 3
 _INFINITY, _NAN = float("inf"), float("nan")
 
 
@@ -49,6 +49,33 @@ def _searches():
                has_gradient=False)
 
 
+def _images():
+    for shape, axis in (((2, 6, 3, 4), 1), ((2, 3, 4, 6), -1)):
+        yield Case("maxout", {"X": floats(*shape)}, {"groups": 3, "axis": axis})
+    for aligns in (True, False):
+        yield Case("affine_grid", {"Theta": floats(2, 2, 3)},
+                   {"output_shape": [2, 3, 4, 5], "align_corners": aligns},
+                   gradients={"Output": floats(2, 4, 5, 2)})
+    yield Case("affine_grid", {"Theta": floats(1, 2, 3)},
+               {"output_shape": [1, 1, 3, 3], "align_corners": True},
+               gradients={"Output": floats(1, 3, 3, 2)})
+    for paddings in ([0, 0, 0, 0], [1, 2, 0, 1]):
+        yield Case("unfold", {"X": floats(2, 3, 6, 5)},
+                   {"kernel_sizes": [3, 2], "strides": [1, 2], "paddings": paddings,
+                    "dilations": [2, 1]})
+
+
+def _elements():
+    mask = Values([[True, False, True], [False, False, True]], "bool")
+    yield Case("masked_select", {"X": floats(2, 3), "Mask": mask}, gradients={"Y": floats(3)})
+    for dtype in (_INT32, _INT64):
+        yield Case("unique", {"X": Integers((9,), 4)},
+                   {"dtype": dtype, "is_sorted": True, "return_index": True,
+                    "return_inverse": True, "return_counts": True},
+                   {"Indices": 1, "Counts": 1}, has_gradient=False)
+        yield Case("unique", {"X": Integers((9,), 4)}, {"dtype": dtype}, has_gradient=False)
+
+
 def _norms():
     for order in (1.0, 2.0, 3.0, 0.0, _INFINITY, -_INFINITY):
         for axis in (0, 1, -1):
@@ -56,6 +83,11 @@ def _norms():
                 yield Case("p_norm", {"X": floats(3, 4, 5)},
                            {"porder": order, "axis": axis, "keepdim": keepdim})
     yield Case("p_norm", {"X": floats(3, 4)}, {"porder": 2.0, "asvector": True})
+    for axis in (0, 1, -1):
+        yield Case("norm", {"X": floats(3, 4, 5)}, {"axis": axis})
+    yield Case("norm", {"X": floats(3, 4)}, {"axis": 1, "epsilon": 0.1})
+    for shape in ((5,), (3, 40)):
+        yield Case("dot", {"X": floats(*shape), "Y": floats(*shape)})
 
 
 def _channels():
@@ -73,5 +105,5 @@ def _finite():
 
 
 def cases():
-    for family in (_grids, _divisions, _searches, _norms, _channels, _finite):
+    for family in (_grids, _divisions, _searches, _norms, _images, _elements, _channels, _finite):
         yield from family()

@@ -8,6 +8,20 @@ _INT32 = 2
 
 
 def cases():
+    for delta in (0.25, 1.0):
+        yield Case("huber_loss", {"X": floats(4, 5), "Y": floats(4, 5)}, {"delta": delta})
+    for shape in ((4, 5), (2, 3, 4)):
+        yield Case("label_smooth", {"X": Probabilities(shape)}, {"epsilon": 0.1})
+        yield Case("bce_loss", {"X": Probabilities(shape), "Label": floats(*shape, low=0)})
+    yield Case("label_smooth", {"X": Probabilities((4, 5)), "PriorDist": Probabilities((1, 5))},
+               {"epsilon": 0.2})
+    yield Case("log_loss", {"Predicted": floats(6, 1, low=0.05, high=0.95),
+                            "Labels": floats(6, 1, low=0)}, {"epsilon": 1e-4})
+    yield Case("bce_loss", {"X": Values([0.0, 1, 0, 0.5]), "Label": Values([0.0, 1, 1, 0.25])},
+               has_gradient=False)
+    for reduction in ("none", "sum", "mean", "batchmean"):
+        yield Case("kldiv_loss", {"X": floats(3, 4), "Target": floats(3, 4)},
+                   {"reduction": reduction})
     for shape, axis in (((4, 5), -1), ((2, 3, 4), -1), ((2, 3, 4), 1), ((2, 3, 4), 0),
                         ((2, 3, 4, 5), 1)):
         yield Case("softmax", {"X": floats(*shape, low=-5, high=5)}, {"axis": axis})

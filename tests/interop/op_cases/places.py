@@ -84,6 +84,14 @@ def _picks():
         shape[axis] = 2
         yield Case("take_along_axis", {"Input": floats(3, 4, 5),
                                        "Index": Integers(tuple(shape), 3)}, {"Axis": axis})
+    for reduce, include_self in (("assign", True), ("add", True), ("add", False), ("mul", True),
+                                 ("multiply", False)):
+        for index, dtype in (([[2, 0], [1, 2]], "int64"), ([[0, 1], [1, 0]], "int32")):
+            yield Case("put_along_axis",
+                       {"Input": floats(2, 3), "Index": Values(index, dtype),
+                        "Value": floats(2, 2)},
+                       {"Axis": 1, "Reduce": reduce, "Include_self": include_self},
+                       has_gradient=reduce in ("assign", "add"))
     yield Case("where", {"Condition": Values([[True, False, True], [False, False, True]], "bool"),
                          "X": floats(2, 3), "Y": floats(2, 3)})
 

@@ -1,4 +1,4 @@
-"""Matrix products in the reference's three ops."""
+"""Matrix products."""
 
 from op_case import SUMMED, Case, floats
 
@@ -9,7 +9,14 @@ def _product(op, x, y, **attributes):
     return Case(op, {"X": floats(*x), "Y": floats(*y)}, attributes)
 
 
+def _addmm(*shape):
+    return Case("addmm", {"Input": floats(*shape), "X": floats(4, 7), "Y": floats(7, 5)},
+                {"Alpha": 0.5, "Beta": 2.0})
+
+
 def cases():
+    for shape in ((4, 5), (1, 5), (4, 1), (5,), (1,)):
+        yield _addmm(*shape)
     yield _product("mul", (4, 6), (6, 5))
     yield _product("mul", (64, 300), (300, 10))
     yield _product("mul", (2, 3, 4), (12, 5))

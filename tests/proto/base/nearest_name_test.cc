@@ -15,6 +15,7 @@ TEST(NearestName, TakesTheFewestEdits) {
   EXPECT_EQ(NearestName("tetx", names), "text");
   EXPECT_EQ(NearestName("vrefiy", names), "verify");
   EXPECT_EQ(NearestName("dott", names), "dot");
+  EXPECT_EQ(NearestName("vrfy", names), "verify");
 }
 
 TEST(NearestName, TheFirstOfEqualsIsTaken) { EXPECT_EQ(NearestName("w_3", {"w_1", "w_2"}), "w_1"); }

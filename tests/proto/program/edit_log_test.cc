@@ -52,6 +52,30 @@ void RemoveVariable(Program& program, Rewriter& rewriter, absl::string_view name
   rewriter.Remove(*program.Find(program.block(0), name));
 }
 
+// A loop at the end of block 0, and its block with a variable and an op.
+void AddLoop(Program& program, Rewriter& rewriter) {
+  const Block& block = rewriter.AddBlock(program.block(0));
+  const std::string name = rewriter.FreshName("v");
+  ASSERT_TRUE(rewriter.AddVariable(block, MakeTensorVar(name, VarType::FP32, {1})).ok());
+  rewriter.Append(block, Relu("x", name));
+  rewriter.Append(program.block(0), OpBuilder("while")
+                                        .Input("Condition", "c")
+                                        .Attr(MakeBlockAttr("sub_block", block.index()))
+                                        .Build());
+}
+
+void Empty(const Block& block, Rewriter& rewriter) {
+  rewriter.Remove(*block.owner());
+  for (const Op& op : block.ops()) rewriter.Remove(op);
+  for (const Variable* variable : block.variables()) rewriter.Remove(*variable);
+}
+
+// The last block, with the op that runs it.
+void RemoveLoop(Program& program, Rewriter& rewriter) {
+  Empty(program.block(program.block_count() - 1), rewriter);
+  rewriter.RemoveLastBlock();
+}
+
 struct EditCase {
   const char* name;
   std::function<void(Program& program, Rewriter& rewriter)> edit;
@@ -177,6 +201,30 @@ std::vector<EditCase> EditCases() {
          (void)rewriter.AddVariable(program.block(0), MakeTensorVar("t", VarType::FP32, {4}));
          rewriter.Prepend(program.block(0), mul.desc());
        }},
+      {"ABlockIsAdded", AddLoop},
+      {"ABlockIsAddedAndEmptied",
+       [](Program& program, Rewriter& rewriter) {
+         AddLoop(program, rewriter);
+         Empty(program.block(2), rewriter);
+       }},
+      {"ABlockIsAddedAndRemoved",
+       [](Program& program, Rewriter& rewriter) {
+         AddLoop(program, rewriter);
+         RemoveLoop(program, rewriter);
+       }},
+      {"ABlockIsRemoved", RemoveLoop},
+      {"ABlockIsRemovedAndAnotherAdded",
+       [](Program& program, Rewriter& rewriter) {
+         RemoveLoop(program, rewriter);
+         AddLoop(program, rewriter);
+         AddLoop(program, rewriter);
+       }},
+      {"ABlockIsReplacedAndRemoved",
+       [](Program& program, Rewriter& rewriter) {
+         RemoveLoop(program, rewriter);
+         AddLoop(program, rewriter);
+         RemoveLoop(program, rewriter);
+       }},
   };
 }
 
@@ -257,6 +305,28 @@ TEST(EditLog, OfNoEditIsEmpty) {
   Rewriter rewriter(&program, "test");
   rewriter.Remove(rewriter.Prepend(program.block(0), Relu("x", "y")));
   EXPECT_EQ(EditLogOf(program).ShortDebugString(), "");
+}
+
+TEST(EditLog, OfABlockThatWasAddedAndRemovedIsEmpty) {
+  Program program = ParsedProgram(kText);
+  Rewriter rewriter(&program, "test");
+  AddLoop(program, rewriter);
+  RemoveLoop(program, rewriter);
+  EXPECT_EQ(EditLogOf(program).ShortDebugString(), "");
+  EXPECT_EQ(PrintProgram(program.Proto()), kText);
+}
+
+TEST(EditLog, SaysHowManyBlocksThereWere) {
+  Program program = ParsedProgram(kText);
+  Rewriter rewriter(&program, "test");
+  RemoveLoop(program, rewriter);
+  EXPECT_EQ(program.block_count(), 1);
+  EXPECT_EQ(program.Proto().blocks_size(), 1);
+  const EditLog log = EditLogOf(program);
+  EXPECT_EQ(log.block_count(), 2);
+  BlockDesc original;
+  ASSERT_TRUE(original.ParseFromString(log.blocks(1).original()));
+  EXPECT_EQ(original.ShortDebugString(), "idx: 1 parent_idx: 0");
 }
 
 TEST(EditLog, KnowsAdoptedEditsFromNewOnes) {
@@ -379,6 +449,31 @@ constexpr BrokenLog kBrokenLogs[] = {
      "block 1 has no variable 1"},
     {"OriginalVariableIsNoMessage", "blocks { block: 0 vars { index: 0 original: '\\377' } }",
      "block 0: an original variable cannot be read"},
+    {"NoBlockWasThere", "block_count: 0", "it had 0 blocks"},
+    {"ARemovedBlockIsMissing", "block_count: 3",
+     "it had 3 blocks, and does not say what block 2 was"},
+    {"ARemovedBlockIsNoMessage", "block_count: 3 blocks { block: 2 original: '\\377' }",
+     "it had no such block 2"},
+    {"ARemovedBlockIsAnother",
+     "block_count: 3 blocks { block: 2 original: '\\010\\001\\020\\000' }",
+     "it had no such block 2"},
+    {"ARemovedBlockHasNoParent",
+     "block_count: 3 blocks { block: 2 original: '\\010\\002\\020\\002' }",
+     "it had no such block 2"},
+    {"ARemovedBlockIsAfterTheLast", "blocks { block: 2 original: '\\010\\002\\020\\000' }",
+     "it had no such block 2"},
+    {"AnAddedBlockHasOpsThatWereThere", "block_count: 1",
+     "block 0, op 2 (while): block 1 was added, and the op was not"},
+    {"AnAddedBlockHasVariablesThatWereThere",
+     "block_count: 1 blocks { block: 0 ops { index: 2 inserted_by: 'p' } } "
+     "blocks { block: 1 ops { index: 0 inserted_by: 'p' } ops { index: 1 inserted_by: 'p' } }",
+     "block 1 was added, and its variables were not"},
+    {"AnotherBlockIsRunByAnOpThatWasThere", "blocks { block: 1 original: '\\010\\001\\020\\000' }",
+     "block 0, op 2 (while): block 1 was added, and the op was not"},
+    {"AnotherBlockHasOpsThatWereThere",
+     "blocks { block: 0 ops { index: 2 inserted_by: 'p' } } "
+     "blocks { block: 1 original: '\\010\\001\\020\\000' }",
+     "block 1 was added, and its ops were not"},
     {"SecondBlockIsBroken",
      "blocks { block: 0 ops { index: 0 inserted_by: 'p' } } blocks { block: 9 }",
      "there is no block 9"},
@@ -414,6 +509,25 @@ TEST(EditLog, NestsNoBlockDeeperThanAProgramMay) {
             "the edit log does not fit the program: with its removed ops, block 257 is nested "
             "deeper than 256 blocks; the program was changed after it was rewritten");
   EXPECT_FALSE(program->edited());
+}
+
+// What is in the place of a removed block's parent may be nested as deep as a block may be.
+TEST(EditLog, ForgetsHowDeepARemovedBlockWas) {
+  constexpr int kDeepest = 256;
+  ProgramDesc desc;
+  for (int b = 0; b <= kDeepest + 1; ++b) {
+    BlockDesc& block = *desc.add_blocks();
+    block.set_idx(b);
+    block.set_parent_idx(b == kDeepest ? 0 : b - 1);
+  }
+  Program program = *Program::Create(desc);
+  Rewriter rewriter(&program, "p");
+  rewriter.RemoveLastBlock();
+  rewriter.RemoveLastBlock();
+  rewriter.AddBlock(program.block(kDeepest - 1));
+  EXPECT_FALSE(rewriter.CanAddBlock(program.block(kDeepest)));
+  program.RevertEdits();
+  EXPECT_EQ(program.Proto().SerializeAsString(), desc.SerializeAsString());
 }
 
 }  // namespace

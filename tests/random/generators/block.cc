@@ -56,6 +56,28 @@ void While(CaseMaker& c) {
   c.Sums(12 * size);
 }
 
+// Running sums of the steps of a sequence, scaled.
+void Recurrent(CaseMaker& c) {
+  const int64_t rows = c.Between(1, 4);
+  const int64_t size = c.Between(1, 9);
+  const std::string x = c.Numbers({c.Between(1, 5), rows, size});
+  const std::string first = c.Numbers({rows, size});
+  c.Op("recurrent(inputs=", x, ", initial_states=", first,
+       ") -> (outputs=sums, step_scopes=[]) {sub_block=block(1), ex_states=[\"before\"], "
+       "states=[\"after\"], has_states=true, reverse=",
+       c.Between(0, 1) == 1 ? "true}" : "false}");
+  c.Block("block 1 parent=0 {");
+  for (const std::string& name : {x, std::string("before"), std::string("after"),
+                                  std::string("scaled"), std::string("sums")}) {
+    c.Block("  var ", name, " f32[", rows, ",", size, "]");
+  }
+  c.Block("  scale(X=before) -> (Out=scaled) {scale=", FloatText(c.Between(-1.0f, 1.0f)), "}");
+  c.Block("  elementwise_add(X=", x, ", Y=scaled) -> (Out=after)");
+  c.Block("  assign(X=after) -> (Out=sums)\n}");
+  c.Fetch({"sums"});
+  c.Sums(5);
+}
+
 // Each of two blocks writes one of the two variables, and one of the blocks runs.
 void SelectInput(CaseMaker& c) {
   const int64_t size = c.Between(1, 20);
@@ -94,6 +116,7 @@ void SelectOutput(CaseMaker& c) {
 Generators BlockGenerators() {
   return {{"conditional_block", Conditional},
           {"while", While},
+          {"recurrent", Recurrent},
           {"select_input", SelectInput},
           {"select_output", SelectOutput}};
 }

@@ -186,6 +186,14 @@ void MineHardExamples(CaseMaker& c) {
   c.Exact();
 }
 
+void HuberLoss(CaseMaker& c) {
+  const Dims dims = c.SomeDims(1, 3);
+  const std::string x = c.Numbers(dims);
+  c.Op("huber_loss(X=", x, ", Y=", c.Numbers(dims), ") -> (Out=out, Residual=residual) {delta=",
+       FloatText(c.OneIn(2) ? 1.0f : c.Between(0.5f, 3.0f)), "}");
+  c.Sums(4);
+}
+
 void SmoothL1Loss(CaseMaker& c) {
   const Dims dims = c.SomeDims(2, 3);
   const std::string x = c.Numbers(dims);
@@ -295,6 +303,20 @@ Generator RoiPooling(const std::string& type) {
   };
 }
 
+void PsroiPool(CaseMaker& c) {
+  const int channels = c.Between(1, 3);
+  const int height = c.Between(1, 3);
+  const int width = c.Between(1, 3);
+  const std::string x =
+      c.Numbers({c.is_2x() ? 2 : 20, channels * height * width, c.Between(1, 8), c.Between(1, 8)});
+  const std::string rois = SomeRegions(c);
+  c.Op("psroi_pool(X=", x, ", ", rois, ") -> (Out=out) {output_channels=", channels,
+       ", pooled_height=", height, ", pooled_width=", width,
+       ", spatial_scale=", FloatText(c.OneOf({1.0f, 0.5f, 0.25f})), "}");
+  c.Sums(64);
+  c.Move({x});
+}
+
 Generator GenerateProposals(bool is_v1) {
   return [is_v1](CaseMaker& c) {
     const int images = c.Between(1, 2);
@@ -384,6 +406,7 @@ Generators BoxesGenerators() {
           {"bipartite_match", BipartiteMatch},
           {"target_assign", TargetAssign},
           {"mine_hard_examples", MineHardExamples},
+          {"huber_loss", HuberLoss},
           {"smooth_l1_loss", SmoothL1Loss},
           {"multiclass_nms", MulticlassNms(1)},
           {"multiclass_nms2", MulticlassNms(2)},
@@ -392,6 +415,7 @@ Generators BoxesGenerators() {
           {"where_index", WhereIndex},
           {"roi_align", RoiPooling("roi_align")},
           {"roi_pool", RoiPooling("roi_pool")},
+          {"psroi_pool", PsroiPool},
           {"generate_proposals", GenerateProposals(true)},
           {"generate_proposals_v2", GenerateProposals(false)},
           {"distribute_fpn_proposals", DistributeProposals},

@@ -144,10 +144,12 @@ void GroupNorm(CaseMaker& c) {
   const std::string x = c.WideNumbers(dims, 12);
   const std::string scale = c.OneIn(3) ? "" : absl::StrCat(", Scale=", c.Numbers({dims[1]}));
   const std::string bias = c.OneIn(3) ? "" : absl::StrCat(", Bias=", c.Numbers({dims[1]}));
+  const float epsilon = SomeEpsilon(c);
   c.Op("group_norm(X=", x, scale, bias,
-       ") -> (Y=out, Mean=mean, Variance=variance) {epsilon=", FloatText(SomeEpsilon(c)),
+       ") -> (Y=out, Mean=mean, Variance=variance) {epsilon=", FloatText(epsilon),
        ", groups=", groups, "}");
   c.Sums(SizeOf(dims));
+  c.Magnitude(2 * LargestInverseDeviation(c.Input(x), dims[0] * groups, epsilon));
 }
 
 void Dropout(CaseMaker& c) {

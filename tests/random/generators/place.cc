@@ -194,6 +194,19 @@ void TakeAlongAxis(CaseMaker& c) {
   c.Sums(index[axis]);
 }
 
+void PutAlongAxis(CaseMaker& c) {
+  const Dims dims = c.SomeDims(1, 4);
+  const int axis = c.Between(0, static_cast<int>(dims.size()) - 1);
+  Dims index = dims;
+  index[axis] = c.Between(1, 9);
+  const std::string reduce = c.OneOf<std::string>({"assign", "add", "multiply"});
+  c.Op("put_along_axis(Input=", c.Numbers(dims),
+       ", Index=", c.Integers(SomeIndexType(c), index, 0, dims[axis] - 1),
+       ", Value=", c.Numbers(index), ") -> (Result=out) {Axis=", axis, ", Reduce=\"", reduce,
+       "\", Include_self=", BoolText(c.OneIn(2)), "}");
+  c.Sums(1 + index[axis]);
+}
+
 }  // namespace
 
 Generators PlaceGenerators() {
@@ -209,6 +222,7 @@ Generators PlaceGenerators() {
           {"scatter", Scatter},
           {"index_select", IndexSelect},
           {"index_sample", IndexSample},
+          {"put_along_axis", PutAlongAxis},
           {"take_along_axis", TakeAlongAxis}};
 }
 

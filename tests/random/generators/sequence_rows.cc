@@ -131,6 +131,17 @@ void Unpad(CaseMaker& c) {
   c.Exact();
 }
 
+void Erase(CaseMaker& c) {
+  const std::string x =
+      c.Integers(c.OneOf({VarType::INT64, VarType::INT32}), {c.Between(1, 20), 1}, 0, 4);
+  c.CutIntoSequences(x);
+  std::vector<int> tokens;
+  for (int i = c.Between(0, 3); i > 0; --i) tokens.push_back(c.Between(0, 5));
+  c.Op("sequence_erase(X=", x, ") -> (Out=out) {tokens=", tokens.empty() ? "ints" : "",
+       ListText(tokens), "}");
+  c.Exact();
+}
+
 }  // namespace
 
 Generators SequenceRowGenerators() {
@@ -139,7 +150,8 @@ Generators SequenceRowGenerators() {
           {"sequence_slice", Slice},     {"sequence_pad", Pad},
           {"sequence_unpad", Unpad},     {"sequence_mask", Mask},
           {"sequence_reshape", Reshape}, {"lod_reset", Reset},
-          {"row_conv", RowConvolution},  {"im2sequence", Windows}};
+          {"row_conv", RowConvolution},  {"im2sequence", Windows},
+          {"sequence_erase", Erase}};
 }
 
 }  // namespace fixpoint::random_cases

@@ -123,6 +123,98 @@ void PixelShuffle(CaseMaker& c) {
   c.Exact();
 }
 
+void SpaceToDepth(CaseMaker& c) {
+  Dims dims = c.SomeDims(4, 4, 4);
+  const int size = c.Between(2, 3);
+  dims[1] *= size * size;
+  dims[2] *= size;
+  dims[3] *= size;
+  c.Op("space_to_depth(X=", SomeElements(c, dims), ") -> (Out=out) {blocksize=", size, "L}");
+  c.Exact();
+}
+
+void RnnMemoryHelper(CaseMaker& c) {
+  c.Op("rnn_memory_helper(X=", SomeElements(c, c.SomeDims(1, 4)), ") -> (Out=out)");
+  c.Exact();
+}
+
+// The size of an image's side, and the values of unfold's attributes along it.
+struct UnfoldedSide {
+  explicit UnfoldedSide(CaseMaker& c)
+      : kernel(c.Between(1, 3)),
+        stride(c.Between(1, 3)),
+        dilation(c.Between(1, 2)),
+        before(c.Between(0, 2)),
+        after(c.Between(0, 2)),
+        size(c.Between(1, 4) + dilation * (kernel - 1)) {}
+
+  int kernel;
+  int stride;
+  int dilation;
+  int before;
+  int after;
+  int size;
+};
+
+void Unfold(CaseMaker& c) {
+  const UnfoldedSide rows(c);
+  const UnfoldedSide columns(c);
+  const Dims dims = {c.Between(1, 2), c.Between(1, 3), rows.size, columns.size};
+  c.Op("unfold(X=", SomeElements(c, dims), ") -> (Y=out) {kernel_sizes=[", rows.kernel, ", ",
+       columns.kernel, "], strides=[", rows.stride, ", ", columns.stride, "], dilations=[",
+       rows.dilation, ", ", columns.dilation, "], paddings=[", rows.before, ", ", columns.before,
+       ", ", rows.after, ", ", columns.after, "]}");
+  c.Sums(9);
+}
+
+void AffineGrid(CaseMaker& c) {
+  const int batch = c.Between(1, 3);
+  const int height = c.Between(1, 5);
+  const int width = c.Between(1, 5);
+  const std::string theta = c.Numbers({batch, 2, 3});
+  const bool is_of_edges = c.is_2x() && c.OneIn(2);
+  c.Op("affine_grid(Theta=", theta, ") -> (Output=out) {output_shape=[", batch, ", 3, ", height,
+       ", ", width, "]", is_of_edges ? ", align_corners=false" : "", "}");
+  c.Sums(height * width + 3);
+}
+
+// Of what was pooled, so that each place is that of one element.
+void Unpool(CaseMaker& c) {
+  Dims dims = c.SomeDims(4, 4, 3);
+  const int window = c.Between(1, 3);
+  dims[2] *= window;
+  dims[3] *= window;
+  const std::string windows =
+      absl::StrCat("ksize=[", window, ", ", window, "], strides=[", window, ", ", window, "]");
+  c.Op("max_pool2d_with_index(X=", c.Numbers(dims), ") -> (Out=largest, Mask=places) {", windows,
+       "}");
+  c.Op("unpool(X=largest, Indices=places) -> (Out=out) {", windows, ", unpooling_type=\"max\"",
+       c.is_2x() ? absl::StrCat(", output_size=", ListText(Dims{dims[2], dims[3]})) : "", "}");
+  c.Exact();
+}
+
+void MaskedSelect(CaseMaker& c) {
+  const Dims dims = c.SomeDims(1, 3);
+  const std::string x = SomeElements(c, dims);
+  c.Op("masked_select(X=", x, ", Mask=", c.Integers(VarType::BOOL, dims, 0, 1), ") -> (Y=out)");
+  c.Exact();
+}
+
+void Unique(CaseMaker& c) {
+  const Dims dims = c.SomeDims(1, 3);
+  const std::string x = c.OneIn(2) ? c.Numbers(dims) : c.Integers(VarType::INT64, dims, -3, 3);
+  const int dtype = c.OneOf({2, 3});
+  if (!c.is_2x()) {
+    c.Op("unique(X=", x, ") -> (Out=out, Index=index) {dtype=", dtype, "}");
+  } else {
+    c.Op("unique(X=", x,
+         ") -> (Out=out, Index=index, Indices=first, Counts=counts) {return_index=true, "
+         "return_inverse=true, return_counts=true, dtype=",
+         dtype, ", is_sorted=", BoolText(c.OneIn(2)), "}");
+  }
+  c.Exact();
+}
+
 void Concat(CaseMaker& c) {
   const Dims dims = c.SomeDims(1, 4);
   const int axis = c.SomeAxis(dims.size());
@@ -251,6 +343,13 @@ Generators ShapeGenerators() {
                            {"assign", Assign},
                            {"shuffle_channel", ShuffleChannel},
                            {"pixel_shuffle", PixelShuffle},
+                           {"space_to_depth", SpaceToDepth},
+                           {"rnn_memory_helper", RnnMemoryHelper},
+                           {"unfold", Unfold},
+                           {"affine_grid", AffineGrid},
+                           {"masked_select", MaskedSelect},
+                           {"unique", Unique},
+                           {"unpool", Unpool},
                            {"concat", Concat},
                            {"split", Split},
                            {"stack", Stack},

@@ -85,6 +85,19 @@ void Ctc(CaseMaker& c) {
   c.Sums(steps * classes);
 }
 
+void Viterbi(CaseMaker& c) {
+  const int64_t batch = c.Between(1, 4);
+  const int64_t steps = c.Between(1, 10);
+  const int64_t tags = c.Between(2, 9);
+  c.Op("viterbi_decode(Input=", c.Numbers({batch, steps, tags}),
+       ", Transition=", c.Numbers({tags, tags}),
+       ", Length=", c.Integers(VarType::INT64, {batch}, 1, static_cast<int>(steps)),
+       ") -> (Scores=out, Path=path) {include_bos_eos_tag=", BoolText(c.OneIn(2)), "}");
+  // A path of another score may be within rounding of the best one.
+  c.Fetch({"out"});
+  c.Sums(2 * steps);
+}
+
 void Cosine(CaseMaker& c) {
   c.set_era(Era::kFluid);
   const int64_t rows = c.Between(1, 20);
@@ -100,8 +113,9 @@ void Cosine(CaseMaker& c) {
 }  // namespace
 
 Generators TaggingGenerators() {
-  return {{"linear_chain_crf", Crf}, {"crf_decoding", Decoding}, {"edit_distance", Distance},
-          {"ctc_align", Align},      {"warpctc", Ctc},           {"cos_sim", Cosine}};
+  return {{"linear_chain_crf", Crf},  {"crf_decoding", Decoding}, {"edit_distance", Distance},
+          {"ctc_align", Align},       {"warpctc", Ctc},           {"cos_sim", Cosine},
+          {"viterbi_decode", Viterbi}};
 }
 
 }  // namespace fixpoint::random_cases

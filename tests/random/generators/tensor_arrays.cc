@@ -50,13 +50,28 @@ void Shrink(CaseMaker& c) {
   c.Exact();
 }
 
+void Reorder(CaseMaker& c) {
+  const std::string x = SomeSequences(c, {c.Between(1, 20), 1});
+  const int64_t sequences = static_cast<int64_t>(c.Input(x).lod()[0].size()) - 1;
+  c.Declare("table lod_rank_table");
+  c.Op("lod_rank_table(X=", x, ") -> (Out=table) {level=0}");
+  c.Op("reorder_lod_tensor_by_rank(X=", c.Numbers({sequences, c.Between(1, 6)}),
+       ", RankTable=table) -> (Out=out)");
+  c.Exact();
+}
+
 }  // namespace
 
 Generators TensorArrayGenerators() {
-  return {{"array_to_lod_tensor", Sequences}, {"lod_array_length", Elements},
-          {"lod_rank_table", Sequences},      {"lod_tensor_to_array", Sequences},
-          {"max_sequence_len", Sequences},    {"read_from_array", Elements},
-          {"shrink_rnn_memory", Shrink},      {"write_to_array", Elements}};
+  return {{"array_to_lod_tensor", Sequences},
+          {"lod_array_length", Elements},
+          {"lod_rank_table", Sequences},
+          {"lod_tensor_to_array", Sequences},
+          {"max_sequence_len", Sequences},
+          {"read_from_array", Elements},
+          {"reorder_lod_tensor_by_rank", Reorder},
+          {"shrink_rnn_memory", Shrink},
+          {"write_to_array", Elements}};
 }
 
 }  // namespace fixpoint::random_cases

@@ -6,13 +6,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "proto/program/program.h"
 #include "runtime/executor/executor.h"
 #include "runtime/scope.h"
@@ -118,6 +123,64 @@ TEST_F(Constants, LiveAsLongAsAnExecutorHasThem) {
   Run(*executor, {"out"});
   executor.reset();
   EXPECT_EQ(store_.bytes(), 0);
+}
+
+constexpr char kPlain[] = R"(
+    conv2d(Input=x, Filter=w) -> (Output=y) {paddings=[1, 1]}
+    relu(X=y) -> (Out=out)
+)";
+
+// Parameters do not change; one that does shows what reads it once more.
+TEST_F(Constants, OfPackedWeightsAreTakenFromOtherShapes) {
+  const auto executor = With(kPlain, &store_);
+  const std::vector<Tensor> expected = Run(*With(kPlain, nullptr), {"out"}, /*batch=*/3);
+  Run(*executor, {"out"});
+  const absl::Span<float> w = std::get<Tensor>(*scope_.FindOrNull("w")).mutable_data<float>();
+  std::fill(w.begin(), w.end(), 0.0f);
+  EXPECT_EQ(Run(*executor, {"out"}, /*batch=*/3)[0].bytes(), expected[0].bytes());
+  EXPECT_EQ(Run(*With(kPlain, &store_), {"out"}, /*batch=*/3)[0].bytes(), expected[0].bytes());
+  scope_.Set("w", Waves({8, 4, 3, 3}, 0.9f));
+  const std::vector<Tensor> anew = Run(*With(kPlain, nullptr), {"out"}, /*batch=*/3);
+  EXPECT_EQ(Run(*executor, {"out"}, /*batch=*/3)[0].bytes(), anew[0].bytes());
+}
+
+TEST_F(Constants, AreOfTheParameterThatAnOpReads) {
+  scope_.Set("u", Waves({8, 4, 3, 3}, 0.9f));
+  const char kBoth[] = R"(
+    var u f32[8,4,3,3] persistable
+    conv2d(Input=x, Filter=w) -> (Output=y) {paddings=[1, 1]}
+    conv2d(Input=x, Filter=u) -> (Output=z) {paddings=[1, 1]}
+    elementwise_sub(X=y, Y=z) -> (Out=out)
+)";
+  const std::vector<Tensor> expected = Run(*With(kBoth, nullptr), {"out"}, /*batch=*/3);
+  const auto executor = With(kBoth, &store_);
+  Run(*executor, {"out"});
+  EXPECT_EQ(Run(*executor, {"out"}, /*batch=*/3)[0].bytes(), expected[0].bytes());
+}
+
+TEST_F(Constants, AreSharedByThreadsThatRunOtherShapes) {
+  constexpr int64_t kBatches = 12;
+  std::vector<Tensor> expected;
+  for (int64_t batch = 1; batch <= kBatches; ++batch) {
+    expected.push_back(std::move(Run(*With(kPlain, nullptr), {"out"}, batch)[0]));
+  }
+  std::vector<std::unique_ptr<Executor>> executors;
+  for (int i = 0; i < 2; ++i) executors.push_back(With(kPlain, &store_));
+  std::vector<std::vector<Tensor>> got(executors.size());
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < executors.size(); ++i) {
+    threads.emplace_back([&, i] {
+      for (int64_t n = 0; n < kBatches; ++n) {
+        const int64_t batch = i == 0 ? n + 1 : kBatches - n;
+        got[i].push_back(std::move(Run(*executors[i], {"out"}, batch)[0]));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (int64_t n = 0; n < kBatches; ++n) {
+    EXPECT_EQ(got[0][n].bytes(), expected[n].bytes()) << n;
+    EXPECT_EQ(got[1][n].bytes(), expected[kBatches - 1 - n].bytes()) << n;
+  }
 }
 
 TEST_F(Constants, AreNotOfWhatTheProgramWrites) {

@@ -227,8 +227,8 @@ struct Refusal {
 
 TEST(Executor, SaysWhatItDoesNotRun) {
   const Refusal refusals[] = {
-      {"merge_selected_rows(X=x, Y=y) -> (Out=z)",
-       "the executor does not run op types merge_selected_rows (block 0, op 0)"},
+      {"adamax(X=x, Y=y) -> (Out=z)",
+       "the executor does not run op types adamax (block 0, op 0)"},
       {R"(
         block 0 {
           var y f32[1]

@@ -141,6 +141,94 @@ TEST(HostilePrograms, AreRefused) {
   }
 }
 
+// Values that no shape shows, on both backends alike: what they give, or why they are refused.
+struct HostileValues {
+  const char* what;
+  const char* program;
+  const char* inputs;
+  const char* error = "";  // of both; "": they compute the same
+};
+
+constexpr char kLoop[] = R"(program
+    block 0 {
+      var i i64[1]
+      var end i64[1]
+      var goes_on bool[1]
+      less_than(X=i, Y=end) -> (Out=goes_on)
+      while(X=[i, end], Condition=goes_on) -> (Out=[i, goes_on], StepScopes=[]) {sub_block=block(1)}
+    }
+    block 1 parent=0 {
+      increment(X=i) -> (Out=i)
+      less_than(X=i, Y=end) -> (Out=goes_on)
+    })";
+
+constexpr char kRnn[] = R"(program version=2006002
+    block 0 {
+      rnn(Input=x, PreState=[h], WeightList=[w, w, b, b], SequenceLength=n) -> (
+        Out=y, State=[s], Reserve=[]) {mode="RNN_RELU", hidden_size=1, is_test=true}
+    })";
+
+TEST(HostilePrograms, MeetHostileValues) {
+  const HostileValues cases[] = {
+      {"scores that are no numbers", R"(program version=2006002
+          block 0 {
+            multiclass_nms(BBoxes=b, Scores=s) -> (Out=y) {
+              background_label=-1, score_threshold=0.1, nms_top_k=3, nms_threshold=0.5, keep_top_k=2}
+          })",
+       "b f32[1,3,4] 0 0 4 4 1 0 5 4 nan 4 8 inf\ns f32[1,2,3] nan nan nan nan 0.5 nan\n"},
+      {"a counter that adding 1 leaves as it is", kLoop,
+       "i i64[1] 9007199254740992\nend i64[1] 9223372036854774784\n",
+       "the loops of this run have gone round"},
+      {"a counter beyond the end of its type",
+       "program\nblock 0 {\nincrement(X=i) -> (Out=y) {step=1e19}\n}",
+       "i i64[2] 9223372036854774784 -9223372036854775808\n"},
+      {"a sequence longer than the batch", kRnn,
+       "x f32[2,1,1] 1 2\nh f32[1,1,1] 3\nw f32[1,1] 1\nb f32[1] 0\nn i64[1] 9\n",
+       "SequenceLength"},
+      {"a sequence of a length below 0", kRnn,
+       "x f32[2,1,1] 1 2\nh f32[1,1,1] 3\nw f32[1,1] 1\nb f32[1] 0\nn i64[1] -1\n",
+       "SequenceLength"},
+      {"a length beyond what was padded", R"(program version=2006002
+          block 0 {
+            assign_value() -> (Out=n) {shape=[1], dtype=3, int64_values=[9L]}
+            sequence_unpad(X=x, Length=n) -> (Out=y)
+          })",
+       "x f32[1,3] 1 2 3\n", "Length has 9; want 0 to 3"},
+      {"an array that is read before it is written", R"(program version=2006002
+          block 0 {
+            var a tensor_array f32[-1,2] lod=0
+            read_from_array(X=a, I=i) -> (Out=y)
+          })",
+       "i i64[1] 0\n", "a"},
+      {"beams of no words", R"(program version=2006002
+          block 0 {
+            var c f32[-1,2] lod=2
+            beam_search(pre_ids=p, pre_scores=s, ids=i, scores=c) -> (
+              selected_ids=y, selected_scores=z, parent_idx=r) {level=0, beam_size=0, end_id=0}
+          })",
+       "p i64[1,1] 5\ns f32[1,1] 0\ni i64[1,2] 1 2\nc f32[1,2] lod={0,1}{0,1} 1 2\n",
+       "beam_size is 0; want 1 to 65536"},
+      {"beams without end", R"(program version=2006002
+          block 0 {
+            var c f32[-1,2] lod=2
+            beam_search(pre_ids=p, pre_scores=s, ids=i, scores=c) -> (
+              selected_ids=y, selected_scores=z, parent_idx=r) {
+              level=0, beam_size=2147483647, end_id=0}
+          })",
+       "p i64[1,1] 5\ns f32[1,1] 0\ni i64[1,2] 1 2\nc f32[1,2] lod={0,1}{0,1} 1 2\n",
+       "beam_size is 2147483647; want 1 to 65536"},
+  };
+  for (const HostileValues& values : cases) {
+    SCOPED_TRACE(values.what);
+    const std::string differences = OpDifferences(values.program, values.inputs, /*tolerance=*/0);
+    if (values.error == std::string()) {
+      EXPECT_EQ(differences, "");
+    } else {
+      EXPECT_THAT(differences, testing::HasSubstr(values.error));
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(EachType, HostileOps, testing::ValuesIn(TypesWithPlan()),
                          [](const auto& info) { return info.param; });
 

@@ -63,6 +63,11 @@ TEST_P(GroupNorms, EqualPlainLoops) {
   std::vector<float> dbias(shape.channels);
   (*planned)->Backward(x, dx, scale, absl::MakeSpan(dx), absl::MakeSpan(dscale),
                        absl::MakeSpan(dbias));
+  std::vector<float> dx_of_y = dy;
+  std::vector<float> dscale_of_y(shape.channels);
+  std::vector<float> dbias_of_y(shape.channels);
+  (*planned)->BackwardFromOutput(y, variance, dx_of_y, scale, bias, absl::MakeSpan(dx_of_y),
+                                 absl::MakeSpan(dscale_of_y), absl::MakeSpan(dbias_of_y));
 
   std::vector<double> expected_dscale(shape.channels);
   std::vector<double> expected_dbias(shape.channels);
@@ -98,6 +103,8 @@ TEST_P(GroupNorms, EqualPlainLoops) {
         ASSERT_NEAR(dx[i], (g(i, c) - mean_g - n(i) * mean_gn) * inverse,
                     tolerance * std::fmax(1, inverse))
             << i;
+        // A normalized element has the error of y over the scale, of which none is below 1/4.
+        ASSERT_NEAR(dx_of_y[i], dx[i], 8 * tolerance * std::fmax(1, inverse)) << i;
       });
     }
   }
@@ -106,6 +113,8 @@ TEST_P(GroupNorms, EqualPlainLoops) {
   for (int64_t c = 0; c < shape.channels; ++c) {
     EXPECT_NEAR(dscale[c], expected_dscale[c], terms * 16 * FLT_EPSILON);
     EXPECT_NEAR(dbias[c], expected_dbias[c], terms * FLT_EPSILON);
+    EXPECT_NEAR(dscale_of_y[c], expected_dscale[c], terms * 64 * FLT_EPSILON);
+    EXPECT_EQ(dbias_of_y[c], dbias[c]);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <glog/logging.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -87,8 +88,11 @@ DifferentiatedProgram::DifferentiatedProgram(absl::string_view text, absl::strin
   inputs_ = *std::move(given);
   uint32_t drawn = 0;
   for (const Variable* variable : program_.block(0).variables()) {
+    const auto values = variable->values();
     const bool is_written =
-        !variable->values().empty() && variable->values()[0]->origin() == Value::Origin::kWrite;
+        !variable->persistable() && std::any_of(values.begin(), values.end(), [](const Value* v) {
+          return v->origin() == Value::Origin::kWrite || v->origin() == Value::Origin::kExit;
+        });
     if (is_written) continue;
     if (const Scope::Value* known = inputs_.FindOrNull(variable->name()); known != nullptr) {
       const bool is_real = std::get<Tensor>(*known).dtype() == VarType::FP64;

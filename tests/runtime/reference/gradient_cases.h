@@ -24,8 +24,13 @@ struct GradientCase {
 inline void PrintTo(const GradientCase& test_case, std::ostream* out) { *out << test_case.name; }
 
 std::vector<GradientCase> GradientCases();
-// A part of them: of ops that place elements (place_gradient_cases.cc).
+// Parts of them: of ops that place elements (place_gradient_cases.cc), of those that compute on
+// sequences (sequence_gradient_cases.cc), of losses (loss_gradient_cases.cc), and of ops that run
+// blocks (block_gradient_cases.cc).
 std::vector<GradientCase> PlaceGradientCases();
+std::vector<GradientCase> SequenceGradientCases();
+std::vector<GradientCase> LossGradientCases();
+std::vector<GradientCase> BlockGradientCases();
 
 }  // namespace fixpoint::reference
 

@@ -118,12 +118,12 @@ TEST(Interpreter, RoundsNothingWhereAllIsDouble) {
 TEST(Interpreter, NamesEveryOpTypeWithoutKernel) {
   EXPECT_EQ(ScopeAfter(R"(
     relu(X=x) -> (Out=y)
-    merge_selected_rows(X=y) -> (Out=b)
+    adamax(X=y) -> (Out=b)
     mystery(X=y) -> (Out=z)
     mystery(X=z) -> (Out=z)
   )",
                        ""),
-            "UNIMPLEMENTED: no reference kernel for op types merge_selected_rows (block 0, op 1), "
+            "UNIMPLEMENTED: no reference kernel for op types adamax (block 0, op 1), "
             "mystery (block 0, op 2)");
 }
 

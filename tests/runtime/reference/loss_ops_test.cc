@@ -39,6 +39,33 @@ TEST(Losses, SigmoidCrossEntropyHasALabelForEachLogit) {
             "loss f32[2,2] 0.693147182 100 25 0\n");
 }
 
+TEST(Losses, OfElements) {
+  EXPECT_EQ(RunOps(R"(
+    label_smooth(X=p) -> (Out=a) {epsilon=0.5}
+    label_smooth(X=p, PriorDist=prior) -> (Out=b) {epsilon=0.5}
+    log_loss(Predicted=p, Labels=l) -> (Loss=c) {epsilon=0.5}
+    bce_loss(X=p, Label=l) -> (Out=d)
+    kldiv_loss(X=p, Target=l) -> (Loss=e)
+  )",
+                   "p f32[2,2] 0.5 0.25 1 0\nl f32[2,2] 1 0 0 0\nprior f32[2] 0.25 0.75\n"),
+            "a f32[2,2] 0.5 0.375 0.75 0.25\nb f32[2,2] 0.375 0.5 0.625 0.375\n"
+            "c f32[2,2] -0 -0.223143548 0.693147182 -0.405465096\n"
+            "d f32[2,2] 0.693147182 0.287682086 100 0\ne f32[1] -0.125\n");
+}
+
+// What a mean over nothing is, a number and not a list of losses.
+TEST(Losses, OfNothingAreReduced) {
+  EXPECT_EQ(RunOps(R"(
+    kldiv_loss(X=x, Target=x) -> (Loss=a) {reduction="mean"}
+    isnan_v2(X=a) -> (Out=a)
+    kldiv_loss(X=x, Target=x) -> (Loss=b) {reduction="batchmean"}
+    isnan_v2(X=b) -> (Out=b)
+    kldiv_loss_grad(X=x, Target=x, Loss@GRAD=d) -> (X@GRAD=dx) {reduction="mean"}
+  )",
+                   "x f32[0,2]\nd f32[1] 1\n"),
+            "a bool[1] 1\nb bool[1] 1\ndx f32[0,2] \n");
+}
+
 TEST(Losses, RefuseALabelThatIsNoClass) {
   EXPECT_EQ(RunOps("cross_entropy(X=x, Label=label) -> (Y=y)",
                    "x f32[1,2] 0.25 0.75\nlabel i64[1,1] 2\n"),

@@ -45,6 +45,23 @@ std::vector<GradientCase> PlaceGradientCases() {
       Placed("strided_slice", "5,3",
              "strided_slice(Input=x) -> (Out=out) {axes=[0, 1], starts=[4, 1], ends=[0, 2], "
              "strides=[-2, 1], decrease_axis=[1]}"),
+      Placed("space_to_depth", "1,8,2,4", "space_to_depth(X=x) -> (Out=out) {blocksize=2L}"),
+      Placed("rnn_memory_helper", "2,3", "rnn_memory_helper(X=x) -> (Out=out)"),
+      Placed("unfold", "2,2,4,3",
+             "unfold(X=x) -> (Y=out) {kernel_sizes=[2, 2], strides=[2, 1], paddings=[1, 0, 0, 1], "
+             "dilations=[1, 2]}"),
+      Placed("affine_grid", "2,2,3",
+             "affine_grid(Theta=x) -> (Output=out) {output_shape=[2, 1, 3, 2]}"),
+      Placed("affine_grid_of_edges", "1,2,3",
+             "affine_grid(Theta=x) -> (Output=out) {output_shape=[1, 1, 2, 3], "
+             "align_corners=false}",
+             k2x),
+      {"unpool",
+       R"(
+         var x f32[1,2,1,2] persistable
+         var i i32[1,2,1,2]
+         unpool(X=x, Indices=i) -> (Out=out) {ksize=[2, 2], strides=[2, 2], unpooling_type="max"})",
+       "i i32[1,2,1,2] 4 3 0 7"},
       Placed("flip", "2,3", "flip(X=x) -> (Out=out) {axis=[1], dims=[1]}"),
       Placed("roll", "2,3", "roll(X=x) -> (Out=out) {shifts=[4L], axis=[1L]}", k2x),
       Placed("expand", "2,3", "expand(X=x) -> (Out=out) {expand_times=[3, 2]}"),
@@ -107,6 +124,42 @@ std::vector<GradientCase> PlaceGradientCases() {
          var x f32[3,2] persistable
          var i i64[2,2]
          take_along_axis(Input=x, Index=i) -> (Result=out) {Axis=0})",
+       "i i64[2,2] 2 0 2 1",
+       {},
+       k2x},
+      {"einsum_of_matrices",
+       R"(
+         var x f32[2,3,2] persistable
+         var y f32[2,2,4] persistable
+         einsum(Operands=[x, y]) -> (Out=out, InnerCache=[a, b], XShape=[c, d]) {
+           equation="bij,bjk->kbi"})",
+       "",
+       {},
+       k2x},
+      {"einsum_with_sums_of_one_operand",
+       R"(
+         var x f32[2,3] persistable
+         var y f32[3,4] persistable
+         einsum(Operands=[x, y]) -> (Out=out, InnerCache=[a, b], XShape=[c, d]) {
+           equation="ij,jk->j"})",
+       "",
+       {},
+       k2x},
+      {"put_along_axis",
+       R"(
+         var x f32[3,2] persistable
+         var v f32[2,2] persistable
+         var i i64[2,2]
+         put_along_axis(Input=x, Index=i, Value=v) -> (Result=out) {Axis=0})",
+       "i i64[2,2] 2 0 1 1",
+       {},
+       k2x},
+      {"put_along_axis_adding",
+       R"(
+         var x f32[3,2] persistable
+         var v f32[2,2] persistable
+         var i i64[2,2]
+         put_along_axis(Input=x, Index=i, Value=v) -> (Result=out) {Axis=0, Reduce="add"})",
        "i i64[2,2] 2 0 2 1",
        {},
        k2x},

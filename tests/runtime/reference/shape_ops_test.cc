@@ -52,6 +52,46 @@ TEST(ShapeOps, ChannelsAreShuffled) {
             "y f32[1,1,2,4] 1 3 2 4 5 7 6 8\n");
 }
 
+// Element by element as the reference's kernel numbers them, which is not what the name says.
+TEST(ShapeOps, SpaceToDepthInterleavesChannels) {
+  EXPECT_EQ(RunOps("space_to_depth(X=x) -> (Out=y) {blocksize=2L}",
+                   "x f32[1,4,2,2] 0 1 2 3 10 11 12 13 20 21 22 23 30 31 32 33\n"),
+            "y f32[1,16,1,1] 0 10 1 11 20 30 21 31 2 12 3 13 22 32 23 33\n");
+}
+
+TEST(ShapeOps, WindowsAreColumns) {
+  EXPECT_EQ(RunOps("unfold(X=x) -> (Y=y) {kernel_sizes=[1, 2], strides=[1, 1], "
+                   "paddings=[0, 1, 0, 0], dilations=[1, 1]}",
+                   "x f32[1,1,2,2] 1 2 3 4\n"),
+            "y f32[1,2,4] 0 1 0 3 1 2 3 4\n");
+}
+
+TEST(ShapeOps, ElementsArePicked) {
+  EXPECT_EQ(RunOps(R"(program version=2006002
+block 0 {
+  masked_select(X=x, Mask=m) -> (Y=a)
+  masked_select_grad(X=x, Mask=m, Y@GRAD=g) -> (X@GRAD=dx)
+  unique(X=x) -> (Out=b, Index=c, Indices=d, Counts=e) {is_sorted=true, dtype=2}
+}
+)",
+                   "x f32[4] 3 1 3 2\nm bool[4] 1 0 0 1\ng f32[2] 5 7\n"),
+            "a f32[2] 3 2\nb f32[3] 1 2 3\nc i32[4] 2 0 2 1\nd i32[3] 1 3 0\n"
+            "dx f32[4] 5 0 0 7\ne i32[3] 1 1 2\n");
+}
+
+TEST(ShapeOps, VectorsAreNormedAndMultiplied) {
+  EXPECT_EQ(RunOps(R"(program version=2006002
+block 0 {
+  norm(X=x) -> (Out=a, Norm=b) {axis=1, epsilon=0.0}
+  dot(X=x, Y=x) -> (Out=c)
+  maxout(X=x) -> (Out=d) {groups=2}
+}
+)",
+                   "x f32[2,2] 3 4 0 2\n"),
+            "a f32[2,2] 0.600000024 0.800000012 0 1\nb f32[2,1] 5 2\nc f32[2] 25 4\n"
+            "d f32[2,1] 4 2\n");
+}
+
 TEST(JoiningOps, ConcatAndSplitAreInverse) {
   EXPECT_EQ(RunOps(R"(
     concat(X=[x, y]) -> (Out=joined) {axis=1}

@@ -36,12 +36,16 @@ block 0 {
 
 std::string Bytes(const Program& program) { return program.Proto().SerializeAsString(); }
 
-absl::StatusOr<RewriteReport> RunPasses(Program* program, const std::string& pipeline) {
+absl::StatusOr<RewriteReport> RunPasses(
+    Program* program, const std::string& pipeline,
+    const std::optional<std::vector<std::string>>& raised_types) {
   auto passes = RewritePasses({});
   CHECK(passes.ok() && AddCompositePasses(&*passes).ok());
   RewriteOptions options;
   options.passes = &*passes;
   options.pipeline = pipeline;
+  options.explain = true;
+  options.raised_types = raised_types;
   auto report = Rewrite(program, {}, options);
   program->ClearEditLog();
   return report;

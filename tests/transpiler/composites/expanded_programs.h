@@ -4,6 +4,7 @@
 #define FIXPOINT_TESTS_TRANSPILER_COMPOSITES_EXPANDED_PROGRAMS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,8 +18,10 @@ namespace fixpoint {
 
 std::string Bytes(const Program& program);
 
-// Runs passes, and leaves no edit log.
-absl::StatusOr<RewriteReport> RunPasses(Program* program, const std::string& pipeline);
+// Runs passes, and leaves no edit log. raise_composites gives back ops of the given types, or all.
+absl::StatusOr<RewriteReport> RunPasses(
+    Program* program, const std::string& pipeline,
+    const std::optional<std::vector<std::string>>& raised_types = std::nullopt);
 
 // A copy in which something was expanded.
 Program Expanded(const Program& program);

@@ -50,8 +50,8 @@ struct Quantized {
   FrozenModel frozen;
 };
 
-Quantized QuantizedGated() {
-  Program program = Expanded(ParsedProgram(kGated));
+Quantized FrozenWithRangesOf2(Program* expanded) {
+  Program& program = *expanded;
   TranspileOptions options;
   options.config.set_target("onednn_int8");
   options.config.add_also_quantize("elementwise_mul");
@@ -71,6 +71,11 @@ Quantized QuantizedGated() {
   auto frozen = Freeze(*test, scope);
   CHECK(frozen.ok()) << frozen.status();
   return {*std::move(test), *std::move(frozen)};
+}
+
+Quantized QuantizedGated() {
+  Program program = Expanded(ParsedProgram(kGated));
+  return FrozenWithRangesOf2(&program);
 }
 
 const Op* FindOp(const Program& program, const std::string& type) {
@@ -116,6 +121,29 @@ TEST(QuantizedComponents, AreAttributesOfTheCompositeThatIsGivenBack) {
           << DescribeInFile(op) << " quantizes what nothing reads";
     }
   }
+}
+
+// A weight that is held as codes is what a composite reads in its place.
+TEST(QuantizedComponents, OfFrozenWeightsAreGivenBack) {
+  Program program = Expanded(ParsedProgram(R"(program version=2006002
+block 0 {
+  var feed feed_minibatch persistable
+  var fetch fetch_list persistable
+  var x f32[2,4]
+  var w f32[4,3] persistable
+  var b f32[3] persistable
+  var y f32[2,3]
+  feed(X=feed) -> (Out=x) {col=0}
+  fc(Bias=b, Input=x, W=w) -> (Out=y) {in_num_col_dims=1}
+  fetch(X=y) -> (Out=fetch) {col=0}
+}
+)"));
+  FrozenModel frozen = FrozenWithRangesOf2(&program).frozen;
+  const auto report = RunPasses(&frozen.program, "raise_composites");
+  ASSERT_TRUE(report.ok()) << report.status();
+  const Op* const fc = FindOp(frozen.program, "fc");
+  ASSERT_NE(fc, nullptr);
+  EXPECT_EQ(fc->Input("W")->value()->op()->type(), "dequantize_linear");
 }
 
 // Quantizers of a result stand before components of another.

@@ -154,6 +154,29 @@ constexpr Case kCases[] = {
   gru_unit(Bias=b, HiddenPrev=h, Input=p, Weight=w) -> (Gate=gate, Hidden=n, ResetHiddenPrev=reset) {activation=3, origin_mode=true}
   gru_unit(HiddenPrev=n, Input=p, Weight=w) -> (Gate=n_gate, Hidden=m, ResetHiddenPrev=n_reset)
 )"},
+    {"LstmOverOffsets", 2006002, R"(
+  var x f32[-1,8] lod=1
+  var w f32[2,8] persistable
+  var b f32[1,14] persistable
+  var h0 f32[-1,2]
+  var c0 f32[-1,2]
+  var h f32[-1,2] lod=1
+  var c f32[-1,2] lod=1
+  var scratch f32[-1,8]
+  var pre f32[-1,2]
+  var y f32[-1,2] lod=1
+  lstm(Bias=b, C0=c0, H0=h0, Input=x, Weight=w) -> (BatchCellPreAct=pre, BatchGate=scratch, Cell=c, Hidden=h) {is_reverse=true}
+  silu(X=c) -> (Out=y)
+)"},
+    {"GruOverOffsets", 1008005, R"(
+  var x f32[-1,6] lod=1
+  var w f32[2,6] persistable
+  var h f32[-1,2] lod=1
+  var scratch f32[-1,6]
+  var reset f32[-1,2]
+  var hidden f32[-1,2]
+  gru(Input=x, Weight=w) -> (BatchGate=scratch, BatchHidden=hidden, BatchResetHiddenPrev=reset, Hidden=h)
+)"},
 };
 
 Program ProgramOf(const Case& one) {

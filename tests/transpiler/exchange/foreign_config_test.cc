@@ -141,9 +141,9 @@ TEST(NniConfig, BeginsAtTheStepThatAllEntriesName) {
 
 TEST(NniConfig, NamesThatNoLayerHasAreAnError) {
   EXPECT_EQ(Quantized(R"([{"quant_types": ["weight"], "quant_bits": 8, "op_names": ["conv9"]}])"),
-            "configuration: no quantizable op matches entry 1 { name: \"entry 1\" skip: true "
-            "layer: \"conv9\" } (the layers are conv1, conv2, fc); "
-            "correct it, or set `optional: true` where that is meant [in plan_quantizers]");
+            "configuration: no quantizable op matches entry 1 { layer: \"conv9\" } (the layers are "
+            "conv1, conv2, fc); correct it, or set `optional: true` (in a textproto) where that is "
+            "meant [in plan_quantizers]");
 }
 
 TEST(NniConfig, NamesAreNoPatterns) {

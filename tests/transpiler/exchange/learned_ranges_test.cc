@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "ops/quantizer_table.h"
 #include "tests/testing/parameter_text.h"
@@ -86,6 +87,66 @@ TEST(LearnedRanges, ThatADynamicQuantizerFindsInAFormulaIsFoundAsFreezingDoes) {
   EXPECT_EQ((*ranges)[0].variable(), "w");
   EXPECT_TRUE((*ranges)[0].is_weight);
   EXPECT_THAT((*ranges)[0].scales, ElementsAre(FloatNear(0.761594f, 1e-6f)));
+}
+
+// A state with a number for each element, which a formula reads before the weight, or after it. The
+// program declares no parameters, as releases before 2.0 do not, and says which variable the
+// product read.
+TEST(LearnedRanges, NameTheWeightAndNotAStateOfItsShape) {
+  for (const char* formula : {"  elementwise_mul(X=a.fixed, Y=w) -> (Out=w.value) "
+                              "{fixpoint.inserted_by=\"insert_quantizers\"}\n",
+                              "  elementwise_mul(X=w, Y=a.fixed) -> (Out=w.value) "
+                              "{fixpoint.inserted_by=\"insert_quantizers\"}\n"}) {
+    const Program program = ParsedProgram(absl::StrCat(R"(block 0 {
+  var x f32[-1,2]
+  var w f32[2,2] persistable
+  var a.fixed f32[2,2] persistable
+  var w.value f32[2,2]
+  var w.range f32[1] persistable
+  var w.again f32[2,2]
+  var y f32[-1,2]
+)",
+                                                       formula, R"(
+  fake_quantize_dequantize_at_range(X=w.value, InScale=w.range) -> (Out=w.again) {bit_length=4, fixpoint.inserted_by="insert_quantizers"}
+  mul(X=x, Y=w.again) -> (Out=y) {fixpoint.rewired=["Y.0=w"]}
+}
+)"));
+    const auto scope = ParseParameters(
+        "w f32[2,2] 1 -4 2 0\na.fixed f32[2,2] 1 1 0 0\nw.range f32[1] 4\n", "parameters");
+    ASSERT_TRUE(scope.ok()) << scope.status();
+    const auto ranges = FindLearnedRanges(program, *scope, QuantizerTable());
+    ASSERT_TRUE(ranges.ok()) << ranges.status();
+    ASSERT_EQ(ranges->size(), 1);
+    EXPECT_EQ((*ranges)[0].variable(), "w");
+    EXPECT_TRUE((*ranges)[0].is_weight);
+  }
+}
+
+// Codes of 4 bits that are rounded to even go from -8 to 7, and the range is that of 7.
+TEST(LearnedRanges, TheSmallestNumberIsThatOfTheSmallestCode) {
+  for (const bool is_to_even : {true, false}) {
+    const Program program = ParsedProgram(absl::StrCat(R"(block 0 {
+  var x f32[-1,2]
+  var w f32[2,2] persistable
+  var w.range f32[1] persistable
+  var w.again f32[2,2]
+  var y f32[-1,2]
+  fake_quantize_dequantize_at_range(X=w, InScale=w.range) -> (Out=w.again) {bit_length=4, round_type=)",
+                                                       is_to_even ? 0 : 1, R"(}
+  mul(X=x, Y=w.again) -> (Out=y)
+}
+)"));
+    const auto scope = ParseParameters("w f32[2,2] 1 -4 2 0\nw.range f32[1] 0.7\n", "parameters");
+    ASSERT_TRUE(scope.ok()) << scope.status();
+    const auto ranges = FindLearnedRanges(program, *scope, QuantizerTable());
+    ASSERT_TRUE(ranges.ok()) << ranges.status();
+    ASSERT_EQ(ranges->size(), 1);
+    const LearnedRange& range = ranges->front();
+    EXPECT_EQ(range.codes.smallest, is_to_even ? -8 : -7);
+    EXPECT_EQ(range.Smallest(0), is_to_even ? -0.8f : -0.7f);
+    EXPECT_EQ(range.Min(0), -0.7f);
+    EXPECT_EQ(range.Max(0), 0.7f);
+  }
 }
 
 TEST(LearnedRanges, OneThatARunComputesIsNone) {

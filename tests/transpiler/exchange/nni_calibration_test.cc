@@ -111,6 +111,38 @@ TEST_F(NniCalibrationOfAffine, KeepsZeroPoints) {
             "fc.w -3.14159274 3.14159274\n");
 }
 
+// The ops of the formula are of no layer, though they read the weight, and the product reads what
+// they compute.
+TEST(NniCalibrationOfFormulas, NamesTheLayerOfTheWeight) {
+  const Program program = ParsedProgram(R"(block 0 {
+  var x f32[-1,2]
+  var conv.w f32[2,2] persistable
+  var conv.w@range f32[1] persistable
+  var conv.w@value f32[2,2]
+  var conv.w@quantized f32[2,2]
+  var conv.b f32[2] persistable
+  var conv.tmp_0 f32[-1,2]
+  var conv.tmp_1 f32[-1,2]
+  tanh(X=conv.w) -> (Out=conv.w@value) {fixpoint.inserted_by="insert_quantizers"}
+  fake_quantize_dequantize_at_range(X=conv.w@value, InScale=conv.w@range) -> (Out=conv.w@quantized) {bit_length=4, fixpoint.inserted_by="insert_quantizers"}
+  mul(X=x, Y=conv.w@quantized) -> (Out=conv.tmp_0) {fixpoint.rewired=["Y.0=conv.w"]}
+  elementwise_add(X=conv.tmp_0, Y=conv.b) -> (Out=conv.tmp_1)
+}
+)");
+  const auto scope = ParseParameters(
+      "conv.w f32[2,2] 1 -4 2 0\nconv.w@range f32[1] 0.5\nconv.b f32[2] 1 1\n", "parameters");
+  ASSERT_TRUE(scope.ok()) << scope.status();
+  const auto ranges = FindLearnedRanges(program, *scope, QuantizerTable());
+  ASSERT_TRUE(ranges.ok()) << ranges.status();
+  for (const NniForm form : {NniForm::kFields, NniForm::kTargets}) {
+    const auto text = WriteNniCalibration(*ranges, program, form);
+    ASSERT_TRUE(text.ok()) << text.status();
+    EXPECT_EQ(text->find("{\n  \"conv\": {\n    \"weight"), 0) << *text;
+    // Codes down to -8 stand for less than -0.5, and the range is read back.
+    EXPECT_EQ(Entries(ReadNniCalibration(*text, "nni", program)), "conv.w -0.5 0.5\n");
+  }
+}
+
 TEST_F(NniCalibration, OfVersion24CallsAnOutputAnActivation) {
   EXPECT_EQ(Entries(ReadNniCalibration(R"({"conv": {"weight_bit": 8, "activation_bit": 8,
       "tracked_min_activation": [-2], "tracked_max_activation": [4]}})",

@@ -77,10 +77,10 @@ void MoveCodes(const Op& move, const std::vector<std::string>& from,
     if (slot.parameter() == TraitsOf(move).moved) SetArguments(from, &slot);
   }
   for (OpDesc::Var& slot : *moved.mutable_outputs()) {
-    if (slot.parameter() == "Out") SetArguments(to, &slot);
+    if (slot.parameter() == SlotMovedTo(move)) SetArguments(to, &slot);
   }
   for (const Argument* output : move.outputs()) {
-    const bool is_other = output->slot_name() != "Out" && output->variable() != nullptr;
+    const bool is_other = output->slot_name() != SlotMovedTo(move) && output->variable() != nullptr;
     if (is_other && CanHoldCodes(*output->variable())) {
       lowering.SetElementType(*output->variable(), dtype);
     }
@@ -92,7 +92,7 @@ absl::StatusOr<IntegerReason> LowerMove(const Op& op, Lowering& lowering) {
   if (!MovesValues(op, lowering.era())) return IntegerReason::kAttributes;
   const auto codes = FindCodesOfOneKind(op, lowering);
   if (!codes) return IntegerReason::kNotQuantized;
-  const auto outputs = op.Outputs("Out");
+  const auto outputs = op.Outputs(SlotMovedTo(op));
   for (const Argument* output : outputs) {
     if (output->value() == nullptr || output->variable()->values().size() != 1) {
       return IntegerReason::kRewritten;

@@ -1,5 +1,6 @@
 // Ops on boxes, regions and samples, on the executor and on the reference interpreter.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -168,6 +169,22 @@ TEST(Samples, BesideTheImageOrOfNoNumberAreZero) {
       })",
                     Drawn("x", {1, 1, 1, 5}) + "grid f32[1,1,4,2] nan 0 inf -inf 1e30 0 -7 0.5\n"),
       "");
+}
+
+// The last level cuts places; the others count sequences, of which there may be more.
+TEST(TargetAssign, TakesNegativePlacesByTheLastLevel) {
+  EXPECT_THAT(OpDifferences(R"(program version=2006002
+      block 0 {
+        var a tensor_array i32[-1,1]
+        write_to_array(X=n, I=i) -> (Out=a)
+        read_from_array(X=a, I=i) -> (Out=negative)
+        target_assign(X=x, MatchIndices=m, NegIndices=negative) -> (Out=y, OutWeight=w) {
+          mismatch_value=0}
+      })",
+                            "x f32[3,1,1] lod={0,1,2,3} 1 2 3\nm i32[3,2] 0 -1 0 -1 -1 -1\n"
+                            "n i32[1,1] lod={0,2,4,6}{0,0,0,0,0,0,1} 1\ni i64[1] 0\n",
+                            0, {"y", "w"}),
+              testing::HasSubstr("NegIndices is of 6 images; want 3, as X is"));
 }
 
 }  // namespace

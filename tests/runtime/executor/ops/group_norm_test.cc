@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
+#include "absl/strings/substitute.h"
 #include "tests/runtime/executor/both_backends.h"
 
 namespace fixpoint::executor {
@@ -35,6 +38,48 @@ TEST(GroupNorm, NormalizesGroupsOfChannels) {
       })",
                           Drawn("x", {2, 6, 5, 4}) + Drawn("w", {4, 6, 2, 1}) +
                               Drawn("scale", {6}) + Drawn("bias", {6})),
+            "");
+}
+
+// Row major, and channels last as a convolution leaves its output.
+constexpr char kGradients[] = R"(
+      block 0 {
+        conv2d(Input=x, Filter=w) -> (Output=y)
+        group_norm(X=y, Scale=scale, Bias=bias) -> (Y=z, Mean=m, Variance=v) {groups=3,
+          epsilon=0.01}
+        group_norm_grad($0Scale=scale, Bias=bias, Y=z, Mean=m, Variance=v, Y@GRAD=dz) -> (
+          X@GRAD=dy, Scale@GRAD=dscale, Bias@GRAD=dbias) {groups=3, epsilon=0.01}
+        group_norm(X=x) -> (Y=bare, Mean=m2, Variance=v2) {groups=1}
+        group_norm_grad($1Y=bare, Mean=m2, Variance=v2, Y@GRAD=x) -> (X@GRAD=dx) {groups=1}
+      })";
+
+std::string GradientInputs() {
+  return Drawn("x", {2, 3, 5, 4}) + Drawn("w", {6, 3, 2, 1}) + Drawn("scale", {6}) +
+         Drawn("bias", {6}) + Drawn("dz", {2, 6, 4, 4});
+}
+
+TEST(GroupNorm, Gradients) {
+  EXPECT_EQ(
+      OpDifferences("program version=2006002" + absl::Substitute(kGradients, "X=y, ", "X=x, "),
+                    GradientInputs()),
+      "");
+}
+
+// Before 2.0 the gradient op is not given X.
+TEST(GroupNorm, GradientsFromTheOutput) {
+  EXPECT_EQ(OpDifferences("program version=1008005" + absl::Substitute(kGradients, "", ""),
+                          GradientInputs()),
+            "");
+}
+
+TEST(GroupNorm, GradientsWhereTheScaleIsZero) {
+  EXPECT_EQ(OpDifferences(R"(program version=1008005
+      block 0 {
+        group_norm(X=x, Scale=scale) -> (Y=y, Mean=m, Variance=v) {groups=1}
+        group_norm_grad(Scale=scale, Y=y, Mean=m, Variance=v, Y@GRAD=x) -> (
+          X@GRAD=dx, Scale@GRAD=dscale) {groups=1}
+      })",
+                          Drawn("x", {2, 2, 3}) + "scale f32[2] 0 2\n"),
             "");
 }
 

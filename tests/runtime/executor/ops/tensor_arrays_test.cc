@@ -40,6 +40,66 @@ TEST(LodTensorToArray, CutsSequencesIntoStepsAndJoinsThemAgain) {
             "");
 }
 
+// Along its axis of rows it would have to know how many there are.
+TEST(Split, TakesPartsOfRowsThatARunDecides) {
+  const auto differences = [](const char* split) {
+    return OpDifferences(absl::StrCat(R"(program version=2006002
+    block 0 {
+      var x f32[-1,2] lod=1
+      var t lod_rank_table
+      var a tensor_array f32[-1,2] lod=0
+      var row f32[-1,2]
+      fill_constant() -> (Out=i) {shape=[1L], dtype=3, value=1.0}
+      lod_rank_table(X=x) -> (Out=t) {level=0}
+      lod_tensor_to_array(X=x, RankTable=t) -> (Out=a)
+      read_from_array(X=a, I=i) -> (Out=row)
+      split(X=row) -> (Out=[p, q]) )",
+                                      split, R"(
+      scale(X=p) -> (Out=y) {scale=2.0}
+      scale(X=q) -> (Out=z) {scale=3.0}
+    })"),
+                         kSequences, 0, {"y", "z"});
+  };
+  EXPECT_EQ(differences("{axis=1, num=2}"), "");
+  EXPECT_THAT(differences("{axis=0, sections=[1, 2]}"),
+              testing::HasSubstr("decides in a run; want ones that are known before"));
+}
+
+TEST(ReorderLodTensorByRank, OrdersRowsOrSequencesByTheTable) {
+  for (const char* again : {"h", "y"}) {
+    EXPECT_EQ(OpDifferences(absl::StrCat(R"(program version=2006002
+    block 0 {
+      var x f32[-1,2] lod=1
+      var y f32[-1,3] lod=1
+      var h f32[-1,3]
+      var t lod_rank_table
+      var out f32[-1,3]
+      lod_rank_table(X=x) -> (Out=t) {level=0}
+      reorder_lod_tensor_by_rank(X=)",
+                                         again, R"(, RankTable=t) -> (Out=out)
+      scale(X=out) -> (Out=twice) {scale=2.0}
+    })"),
+                            absl::StrCat(kSequences, Drawn("h", {4, 3}),
+                                         "y f32[3,3] lod={0,0,2,3,3} 1 2 3 4 5 6 7 8 9\n"),
+                            0, {"twice"}),
+              "");
+  }
+}
+
+TEST(ReorderLodTensorByRank, WantsAsManyRowsAsTheTableHasSequences) {
+  EXPECT_THAT(OpDifferences(R"(program version=2006002
+    block 0 {
+      var x f32[-1,2] lod=1
+      var h f32[-1,3]
+      var t lod_rank_table
+      var out f32[-1,3]
+      lod_rank_table(X=x) -> (Out=t) {level=0}
+      reorder_lod_tensor_by_rank(X=h, RankTable=t) -> (Out=out)
+    })",
+                            absl::StrCat(kSequences, Drawn("h", {3, 3})), 0, {"out"}),
+              testing::HasSubstr("X has 3 entries and RankTable 4"));
+}
+
 // A recurrent network over sequences of several lengths, as DynamicRNN of 1.x writes it: the state
 // of a step is that of the sequences that go on.
 constexpr char kRecurrent[] = R"(program version=2006002

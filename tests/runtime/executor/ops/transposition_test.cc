@@ -2,10 +2,20 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
+#include <vector>
+
+#include "absl/strings/str_join.h"
 #include "tests/runtime/executor/both_backends.h"
 
 namespace fixpoint::executor {
 namespace {
+
+std::vector<int> Counted(int count) {
+  std::vector<int> numbers(count);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return numbers;
+}
 
 TEST(Images, AreTransposedAsTheyLie) {
   EXPECT_EQ(OpDifferences(R"(program version=2006002
@@ -41,6 +51,19 @@ TEST(PixelShuffle, OfChannelsThatLieLast) {
         transpose2(X=y2) -> (Out=y3, XShape=s) {axis=[0, 2, 3, 1]}
       })",
                           Drawn("x", {2, 3, 4, 8}) + Drawn("z", {2, 8, 3, 4})),
+            "");
+}
+
+TEST(SpaceToDepth, AndItsGradient) {
+  EXPECT_EQ(OpDifferences(R"(program version=1008005
+      block 0 {
+        conv2d(Input=x, Filter=w) -> (Output=y)
+        space_to_depth(X=y) -> (Out=a) {blocksize=2L}
+        space_to_depth_grad(X=y, Out@GRAD=a) -> (X@GRAD=b) {blocksize=2L}
+        space_to_depth(X=codes) -> (Out=c) {blocksize=3L}
+      })",
+                          Drawn("x", {2, 3, 5, 6}) + Drawn("w", {8, 3, 2, 1}) +
+                              "codes i32[1,9,3,3] " + absl::StrJoin(Counted(81), " ") + "\n"),
             "");
 }
 

@@ -1,0 +1,18 @@
+// The packed form of weights that oneDNN reorders.
+
+#ifndef FIXPOINT_RUNTIME_KERNELS_ONEDNN_PACKED_FORM_H_
+#define FIXPOINT_RUNTIME_KERNELS_ONEDNN_PACKED_FORM_H_
+
+#include <string>
+
+#include "oneapi/dnnl/dnnl.hpp"
+
+namespace fixpoint::kernels {
+
+// Equal for copies of equal elements to equal layouts; "" where a layout holds more than elements
+// or cannot be asked for (HasPackedForm::packed_form).
+std::string FormOfReordering(const dnnl::memory::desc& from, const dnnl::memory::desc& to);
+
+}  // namespace fixpoint::kernels
+
+#endif  // FIXPOINT_RUNTIME_KERNELS_ONEDNN_PACKED_FORM_H_

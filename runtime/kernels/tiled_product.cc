@@ -1,0 +1,307 @@
+#include "runtime/kernels/tiled_product.h"
+
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "runtime/kernels/epilogue_post_ops.h"
+#include "runtime/kernels/extents.h"
+#include "runtime/kernels/instruction_set.h"
+#include "runtime/kernels/onednn.h"
+#include "runtime/kernels/onednn_implementations.h"
+#include "runtime/kernels/onednn_packed_form.h"
+#include "runtime/kernels/packed_form.h"
+#include "runtime/kernels/product_descs.h"
+#include "runtime/kernels/threads.h"
+#include "runtime/kernels/tile_primitives.h"
+
+namespace fixpoint::kernels {
+namespace {
+
+using Kind = EpilogueStage::Kind;
+
+// For each thread. The rows that fill no tile are computed in one of a multiple of kStep rows.
+constexpr int64_t kTileRows = 64;
+constexpr int64_t kStep = 8;
+
+bool AddsElements(const Epilogue& epilogue) {
+  return std::any_of(epilogue.begin(), epilogue.end(),
+                     [](const EpilogueStage& stage) { return stage.kind == Kind::kAddElement; });
+}
+
+// A part of the rows of x, of the operands that have a row for each, and of the output.
+struct Rows {
+  absl::Span<const float> x;
+  EpilogueOperands operands;
+  absl::Span<float> out;
+};
+
+// A primitive with places for its operands.
+class Tile {
+ public:
+  Tile(std::shared_ptr<const TilePrimitive> primitive, int64_t rows, const Epilogue& epilogue,
+       bool adds_to_output)
+      : primitive_(std::move(primitive)),
+        rows_(rows),
+        epilogue_(epilogue, primitive_->out, kColumnAxis, adds_to_output),
+        x_(Operand::Elsewhere(primitive_->x)),
+        packed_(Operand::Elsewhere(primitive_->weights)),
+        out_(Operand::Elsewhere(primitive_->out)),
+        scratchpad_(Operand::Own(primitive_->scratchpad)),
+        multiply_(primitive_->primitive, epilogue_.With({{DNNL_ARG_SRC, x_},
+                                                         {DNNL_ARG_WEIGHTS, packed_},
+                                                         {DNNL_ARG_DST, out_},
+                                                         {DNNL_ARG_SCRATCHPAD, scratchpad_}})) {}
+
+  const TilePrimitive& primitive() const { return *primitive_; }
+  int64_t rows() const { return rows_; }
+  int64_t packed_bytes() const { return packed_.bytes(); }
+
+  void Run(const Rows& rows, absl::Span<const uint8_t> y) {
+    x_.PointTo(rows.x);
+    packed_.PointTo(y);
+    epilogue_.PointTo(rows.operands);
+    out_.PointTo(rows.out);
+    multiply_.Run();
+  }
+
+ private:
+  const std::shared_ptr<const TilePrimitive> primitive_;
+  const int64_t rows_;
+  EpiloguePostOps epilogue_;
+  Operand x_;
+  Operand packed_;
+  Operand out_;
+  Operand scratchpad_;
+  Execution multiply_;
+};
+
+// Tiles of plans that are gone, for those that the same thread makes next: making the places
+// of operands takes longer than all else that planning a product in tiles does.
+class IdleTiles {
+ public:
+  // Null: the thread ends, and its tiles have been destroyed.
+  static IdleTiles* OfThread() {
+    thread_local IdleTiles tiles;
+    return have_ended_ ? nullptr : &tiles;
+  }
+
+  ~IdleTiles() { have_ended_ = true; }
+
+  // Throws dnnl::error.
+  std::unique_ptr<Tile> TakeOrMake(const ProductShape& shape, const Epilogue& epilogue,
+                                   bool adds_to_output, const TilePrimitive* like) {
+    std::shared_ptr<const TilePrimitive> primitive =
+        FindOrCreateTile(shape, epilogue, adds_to_output, like);
+    const auto found = tiles_.find(primitive.get());
+    if (found == tiles_.end() || found->second.empty()) {
+      return std::make_unique<Tile>(std::move(primitive), shape.rows, epilogue, adds_to_output);
+    }
+    std::unique_ptr<Tile> tile = std::move(found->second.back());
+    found->second.pop_back();
+    if (found->second.empty()) tiles_.erase(found);
+    --count_;
+    return tile;
+  }
+
+  void Leave(std::unique_ptr<Tile> tile) {
+    constexpr size_t kMost = 256;
+    if (count_ == kMost) return;
+    try {
+      tiles_[&tile->primitive()].push_back(std::move(tile));
+      ++count_;
+    } catch (const std::bad_alloc&) {
+      // Then the next plan makes its own.
+    }
+  }
+
+ private:
+  static thread_local bool have_ended_;
+
+  size_t count_ = 0;
+  absl::flat_hash_map<const TilePrimitive*, std::vector<std::unique_ptr<Tile>>> tiles_;
+};
+
+thread_local bool IdleTiles::have_ended_ = false;
+
+std::unique_ptr<Tile> TakeOrMakeTile(const ProductShape& shape, const Epilogue& epilogue,
+                                     bool adds_to_output, const TilePrimitive* like) {
+  // A thread that plans has not ended.
+  return CHECK_NOTNULL(IdleTiles::OfThread())->TakeOrMake(shape, epilogue, adds_to_output, like);
+}
+
+void Leave(std::unique_ptr<Tile> tile) {
+  IdleTiles* const tiles = tile != nullptr ? IdleTiles::OfThread() : nullptr;
+  if (tiles != nullptr) tiles->Leave(std::move(tile));
+}
+
+class TiledProduct final : public Product, public HasPackedForm {
+ public:
+  TiledProduct(const ProductShape& shape, const Epilogue& epilogue, bool adds_to_output)
+      : shape_(shape),
+        epilogue_(epilogue),
+        adds_to_output_(adds_to_output),
+        adds_elements_(AddsElements(epilogue)),
+        whole_(TakeOrMakeTile(WithRows(kTileRows * GrantedThreads()), epilogue, adds_to_output,
+                              nullptr)),
+        operands_(epilogue.size()) {
+    const int64_t rest = shape.rows % whole_->rows();
+    if (rest == 0) return;
+    const int64_t step = kStep * GrantedThreads();
+    rest_ = TakeOrMakeTile(WithRows(CeilDivide(rest, step) * step), epilogue, adds_to_output,
+                           &whole_->primitive());
+    if (!IsRestCopied()) return;
+    x_copy_.resize(rest_->rows() * shape.inner);
+    out_copy_.resize(rest_->rows() * shape.columns);
+    for (const EpilogueStage& stage : epilogue) {
+      const bool is_copied = stage.kind == Kind::kAddElement && !adds_to_output;
+      operand_copies_.emplace_back(is_copied ? out_copy_.size() : 0);
+    }
+  }
+
+  ~TiledProduct() override {
+    Leave(std::move(whole_));
+    Leave(std::move(rest_));
+  }
+
+  // Whether the primitives are those whose sums have one order.
+  bool HasOneOrder() const {
+    const auto has = [](const Tile& tile) {
+      const std::string& name = tile.primitive().implementation;
+      return absl::StartsWith(name, "brg") && IsAllowed(OnednnUse::kFloatsWithEpilogue, name);
+    };
+    return has(*whole_) && (rest_ == nullptr || has(*rest_));
+  }
+
+  int64_t packed_bytes() const override { return whole_->packed_bytes(); }
+  std::string packed_form() const override {
+    return FormOfReordering(YDesc(shape_, dnnl::memory::data_type::f32),
+                            whole_->primitive().weights);
+  }
+  void Pack(absl::Span<const float> y, absl::Span<uint8_t> packed) override {
+    if (!packing_) packing_.emplace(shape_, whole_->primitive().weights);
+    packing_->from.PointTo(y);
+    packing_->to.PointTo(packed);
+    packing_->reorder.Run();
+  }
+
+  void Run(absl::Span<const float> x, absl::Span<const uint8_t> y, EpilogueOperands operands,
+           absl::Span<float> out) override {
+    CHECK_EQ(static_cast<int64_t>(x.size()), shape_.x_size());
+    CHECK_EQ(static_cast<int64_t>(out.size()), shape_.out_size());
+    CHECK_EQ(operands.size(), epilogue_.size());
+    int64_t begin = 0;
+    for (; begin + whole_->rows() <= shape_.rows; begin += whole_->rows()) {
+      whole_->Run(PartOf(x, operands, out, begin, whole_->rows()), y);
+    }
+    if (rest_ == nullptr) return;
+    if (IsRestCopied()) {
+      RunRest(PartOf(x, operands, out, begin, shape_.rows - begin), y);
+    } else {
+      // Rows that were computed before may be computed again.
+      rest_->Run(PartOf(x, operands, out, shape_.rows - rest_->rows(), rest_->rows()), y);
+    }
+  }
+
+  std::string implementation() const override {
+    return absl::StrCat(whole_->primitive().implementation, "+tiles");
+  }
+
+ private:
+  struct Packing {
+    Packing(const ProductShape& shape, const dnnl::memory::desc& weights)
+        : from(Operand::Elsewhere(YDesc(shape, dnnl::memory::data_type::f32))),
+          to(Operand::Elsewhere(weights)),
+          reorder(Reordering(from, to)) {}
+    Operand from;
+    Operand to;
+    Execution reorder;
+  };
+
+  ProductShape WithRows(int64_t rows) const {
+    ProductShape shape = shape_;
+    shape.rows = rows;
+    return shape;
+  }
+
+  bool IsRestCopied() const {
+    const bool is_filled = shape_.rows % whole_->rows() == rest_->rows();
+    return !is_filled && (adds_elements_ || shape_.rows < rest_->rows());
+  }
+
+  Rows PartOf(absl::Span<const float> x, EpilogueOperands operands, absl::Span<float> out,
+              int64_t begin, int64_t rows) {
+    const auto part = [&](auto all, int64_t columns) {
+      return all.subspan(begin * columns, rows * columns);
+    };
+    for (size_t i = 0; i < operands.size(); ++i) {
+      const bool has_rows = epilogue_[i].kind == Kind::kAddElement && !adds_to_output_;
+      operands_[i] = has_rows ? part(operands[i], shape_.columns) : operands[i];
+    }
+    return {part(x, shape_.inner), operands_, part(out, shape_.columns)};
+  }
+
+  // In a tile of more rows. What those that nobody wants hold does not matter.
+  void RunRest(const Rows& rows, absl::Span<const uint8_t> y) {
+    std::copy(rows.x.begin(), rows.x.end(), x_copy_.begin());
+    for (size_t i = 0; i < operands_.size(); ++i) {
+      if (operand_copies_[i].empty()) continue;
+      std::copy(operands_[i].begin(), operands_[i].end(), operand_copies_[i].begin());
+      operands_[i] = operand_copies_[i];
+    }
+    if (adds_to_output_) std::copy(rows.out.begin(), rows.out.end(), out_copy_.begin());
+    rest_->Run({x_copy_, operands_, absl::MakeSpan(out_copy_)}, y);
+    std::copy_n(out_copy_.begin(), rows.out.size(), rows.out.begin());
+  }
+
+  const ProductShape shape_;
+  const Epilogue epilogue_;
+  const bool adds_to_output_;
+  const bool adds_elements_;
+  std::unique_ptr<Tile> whole_;
+  std::unique_ptr<Tile> rest_;  // null: the rows fill tiles
+  std::optional<Packing> packing_;
+  // Of the tile that runs.
+  std::vector<absl::Span<const float>> operands_;
+  std::vector<float> x_copy_;
+  std::vector<float> out_copy_;
+  std::vector<std::vector<float>> operand_copies_;
+};
+
+}  // namespace
+
+bool HasTiles(const ProductShape& shape) {
+  // With fewer rows than this there are few numbers of them.
+  constexpr int64_t kFewRows = 16;
+  return shape.batch == 1 && !shape.transpose_x && shape.rows > kFewRows &&
+         BestInstructionSet() == InstructionSet::kAvx512;
+}
+
+absl::StatusOr<std::unique_ptr<Product>> PlanTiledProduct(const ProductShape& shape,
+                                                          const Epilogue& epilogue,
+                                                          bool adds_to_output) {
+  auto tiled = Planned("a product in tiles", [&] {
+    return std::make_unique<TiledProduct>(shape, epilogue, adds_to_output);
+  });
+  if (!tiled.ok()) return tiled.status();
+  if (!(*tiled)->HasOneOrder()) {
+    return absl::UnimplementedError(
+        absl::StrCat("oneDNN has only ", (*tiled)->implementation(), " for a product in tiles"));
+  }
+  return std::unique_ptr<Product>(*std::move(tiled));
+}
+
+}  // namespace fixpoint::kernels

@@ -1,0 +1,156 @@
+// Losses of elements.
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "proto/base/status_macros.h"
+#include "runtime/reference/kernels.h"
+
+namespace fixpoint::reference {
+namespace {
+
+absl::Status LabelSmooth(OpRun& op) {
+  Array out = op.Input("X");
+  if (out.rank() < 1) return absl::InvalidArgumentError("X is a scalar; want classes");
+  const int64_t classes = out.dims.back();
+  const Array* prior = op.FindInput("PriorDist");
+  if (prior != nullptr) RETURN_IF_ERROR(op.CheckSize("PriorDist", classes));
+  const double epsilon = op.Float("epsilon");
+  for (int64_t i = 0; i < out.size(); ++i) {
+    const double share = prior != nullptr ? (*prior)[i % classes] : 1.0 / classes;
+    out[i] = (1 - epsilon) * out[i] + epsilon * share;
+  }
+  op.SetOutput("Out", std::move(out));
+  return absl::OkStatus();
+}
+
+absl::Status LabelSmoothGradient(OpRun& op) {
+  Array dx = op.Input("Out@GRAD");
+  for (double& d : dx.values) d *= 1 - op.Float("epsilon");
+  op.SetOutput("X@GRAD", std::move(dx));
+  return absl::OkStatus();
+}
+
+absl::Status LogLoss(OpRun& op) {
+  const Array& predicted = op.Input("Predicted");
+  const Array& labels = op.Input("Labels");
+  RETURN_IF_ERROR(op.CheckDims("Labels", predicted.dims));
+  const double epsilon = op.Float("epsilon");
+  Array loss(predicted.dtype, predicted.dims);
+  for (int64_t i = 0; i < loss.size(); ++i) {
+    loss[i] = -labels[i] * std::log(predicted[i] + epsilon) -
+              (1 - labels[i]) * std::log(1 - predicted[i] + epsilon);
+  }
+  op.SetOutput("Loss", std::move(loss));
+  return absl::OkStatus();
+}
+
+absl::Status LogLossGradient(OpRun& op) {
+  const Array& predicted = op.Input("Predicted");
+  const Array& labels = op.Input("Labels");
+  for (const char* slot : {"Labels", "Loss@GRAD"}) {
+    RETURN_IF_ERROR(op.CheckDims(slot, predicted.dims));
+  }
+  const double epsilon = op.Float("epsilon");
+  Array dx(predicted.dtype, predicted.dims);
+  for (int64_t i = 0; i < dx.size(); ++i) {
+    dx[i] = op.Input("Loss@GRAD")[i] *
+            ((1 - labels[i]) / (1 - predicted[i] + epsilon) - labels[i] / (predicted[i] + epsilon));
+  }
+  op.SetOutput("Predicted@GRAD", std::move(dx));
+  return absl::OkStatus();
+}
+
+absl::Status CheckProbabilities(const Array& x) {
+  for (const double p : x.values) {
+    if (!(p >= 0 && p <= 1)) {
+      return absl::InvalidArgumentError(absl::StrCat("X has ", p, "; want probabilities, 0 to 1"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status BceLoss(OpRun& op) {
+  const Array& x = op.Input("X");
+  const Array& label = op.Input("Label");
+  RETURN_IF_ERROR(op.CheckDims("Label", x.dims));
+  RETURN_IF_ERROR(CheckProbabilities(x));
+  const auto log_of = [](double p) { return std::max(std::log(p), -100.0); };
+  Array out(x.dtype, x.dims);
+  for (int64_t i = 0; i < x.size(); ++i) {
+    out[i] = -label[i] * log_of(x[i]) - (1 - label[i]) * log_of(1 - x[i]);
+  }
+  op.SetOutput("Out", std::move(out));
+  return absl::OkStatus();
+}
+
+absl::Status BceLossGradient(OpRun& op) {
+  const Array& x = op.Input("X");
+  for (const char* slot : {"Label", "Out@GRAD"}) RETURN_IF_ERROR(op.CheckDims(slot, x.dims));
+  Array dx(x.dtype, x.dims);
+  for (int64_t i = 0; i < x.size(); ++i) {
+    dx[i] = op.Input("Out@GRAD")[i] * (x[i] - op.Input("Label")[i]) /
+            std::max((1 - x[i]) * x[i], 1e-12);
+  }
+  op.SetOutput("X@GRAD", std::move(dx));
+  return absl::OkStatus();
+}
+
+// What the sum of all losses is divided by; nothing: they are not added up.
+absl::StatusOr<std::optional<double>> DivisorOf(const OpRun& op) {
+  const Array& x = op.Input("X");
+  const std::string reduction = op.String("reduction");
+  if (reduction == "none") return std::nullopt;
+  if (reduction == "sum") return 1;
+  if (reduction == "mean") return x.size();
+  if (reduction == "batchmean") return x.rank() > 0 ? x.dims[0] : 1;
+  return absl::InvalidArgumentError(
+      absl::StrCat("reduction is \"", reduction, "\"; want none, sum, mean or batchmean"));
+}
+
+absl::Status KlDivergence(OpRun& op) {
+  const Array& x = op.Input("X");
+  const Array& target = op.Input("Target");
+  RETURN_IF_ERROR(op.CheckDims("Target", x.dims));
+  ASSIGN_OR_RETURN(const std::optional<double> divisor, DivisorOf(op));
+  Array losses(x.dtype, x.dims);
+  Array sum(x.dtype, op.ScalarDims());
+  for (int64_t i = 0; i < x.size(); ++i) {
+    if (!(target[i] <= 0)) losses[i] = target[i] * (std::log(target[i]) - x[i]);
+    sum[0] += losses[i];
+  }
+  if (divisor) sum[0] /= *divisor;
+  op.SetOutput("Loss", divisor ? std::move(sum) : std::move(losses));
+  return absl::OkStatus();
+}
+
+absl::Status KlDivergenceGradient(OpRun& op) {
+  const Array& x = op.Input("X");
+  const Array& target = op.Input("Target");
+  const Array& dloss = op.Input("Loss@GRAD");
+  RETURN_IF_ERROR(op.CheckDims("Target", x.dims));
+  ASSIGN_OR_RETURN(const std::optional<double> divisor, DivisorOf(op));
+  RETURN_IF_ERROR(op.CheckSize("Loss@GRAD", divisor ? 1 : x.size()));
+  Array dx(x.dtype, x.dims);
+  for (int64_t i = 0; i < x.size(); ++i) {
+    if (target[i] <= 0) continue;
+    dx[i] = divisor ? -target[i] * dloss[0] / *divisor : -target[i] * dloss[i];
+  }
+  op.SetOutput("X@GRAD", std::move(dx));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Kernels LossesKernels() {
+  return {{"label_smooth", LabelSmooth}, {"label_smooth_grad", LabelSmoothGradient},
+          {"log_loss", LogLoss},         {"log_loss_grad", LogLossGradient},
+          {"bce_loss", BceLoss},         {"bce_loss_grad", BceLossGradient},
+          {"kldiv_loss", KlDivergence},  {"kldiv_loss_grad", KlDivergenceGradient}};
+}
+
+}  // namespace fixpoint::reference

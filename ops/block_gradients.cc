@@ -87,8 +87,7 @@ absl::StatusOr<BlockGradients> GradientsOfSteps(const Op& op, const VariablesByN
   ASSIGN_OR_RETURN(const RecurrentBlock steps, RecurrentBlockOf(op));
   BlockGradients gradients;
   gradients.is_reversed = steps.is_reversed;
-  const auto check_count = [&op](absl::string_view slot, size_t count,
-                                 size_t want) -> absl::Status {
+  const auto check_count = [](absl::string_view slot, size_t count, size_t want) -> absl::Status {
     if (count == want) return absl::OkStatus();
     return absl::InvalidArgumentError(absl::StrCat(slot, " has ", count, " variables; want ", want,
                                                    ", one for each that it is the gradient of"));

@@ -116,14 +116,15 @@ absl::StatusOr<PlannedRun*> PlanCache::FindOrPlan(absl::Span<const Feed> feeds,
   request.keeps_all = options_.check_finite;
   request.observation = options_.observation;
   request.has_constants = options_.constants != nullptr;
-  ASSIGN_OR_RETURN(std::unique_ptr<PlannedRun> run, MakeRun(std::move(request)));
-  run->phase = std::move(phase);
-  run->last_use = ++uses_;
+  // First, because the new plan takes what kernels of the old one leave.
   if (runs_.size() == kMostPlans) {
     runs_.erase(std::min_element(runs_.begin(), runs_.end(), [](const auto& a, const auto& b) {
       return a->last_use < b->last_use;
     }));
   }
+  ASSIGN_OR_RETURN(std::unique_ptr<PlannedRun> run, MakeRun(std::move(request)));
+  run->phase = std::move(phase);
+  run->last_use = ++uses_;
   runs_.push_back(std::move(run));
   return runs_.back().get();
 }

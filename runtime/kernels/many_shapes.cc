@@ -5,14 +5,17 @@
 namespace fixpoint::kernels {
 namespace {
 
-thread_local bool are_for_many_shapes = false;
+thread_local uint64_t made = 0;
+thread_local uint64_t current = 0;
 
 }  // namespace
 
-ManyShapes::ManyShapes(bool is_wanted) : outer_(std::exchange(are_for_many_shapes, is_wanted)) {}
+ManyShapes::ManyShapes(bool is_wanted) : outer_(std::exchange(current, is_wanted ? ++made : 0)) {}
 
-ManyShapes::~ManyShapes() { are_for_many_shapes = outer_; }
+ManyShapes::~ManyShapes() { current = outer_; }
 
-bool AreForManyShapes() { return are_for_many_shapes; }
+bool AreForManyShapes() { return current != 0; }
+
+uint64_t NumberOfManyShapes() { return current; }
 
 }  // namespace fixpoint::kernels

@@ -5,10 +5,13 @@
 #ifndef FIXPOINT_RUNTIME_KERNELS_MANY_SHAPES_H_
 #define FIXPOINT_RUNTIME_KERNELS_MANY_SHAPES_H_
 
+#include <cstdint>
+
 namespace fixpoint::kernels {
 
 // While an object exists, the kernels that its thread plans are for many shapes, if `is_wanted`.
-// They give the bits that kernels for their shape alone give.
+// They give the bits that kernels for their shape alone give. No two of them may run at once: they
+// may work in the same memory.
 class ManyShapes {
  public:
   explicit ManyShapes(bool is_wanted);
@@ -17,11 +20,13 @@ class ManyShapes {
   ManyShapes& operator=(const ManyShapes&) = delete;
 
  private:
-  const bool outer_;
+  const uint64_t outer_;
 };
 
 // Whether kernels of this thread are planned for many shapes.
 bool AreForManyShapes();
+// Another one for each object of a thread; 0: there is none.
+uint64_t NumberOfManyShapes();
 
 }  // namespace fixpoint::kernels
 

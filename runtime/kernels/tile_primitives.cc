@@ -8,8 +8,9 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/strings/str_cat.h"
+#include "absl/container/inlined_vector.h"
 #include "runtime/kernels/epilogue_post_ops.h"
+#include "runtime/kernels/onednn_packed_form.h"
 #include "runtime/kernels/product_descs.h"
 #include "runtime/kernels/threads.h"
 
@@ -23,6 +24,14 @@ constexpr auto kFloat = memory::data_type::f32;
 // Before those that no plan has are dropped.
 constexpr size_t kMostTiles = 2048;
 
+uint32_t BitsOf(float x) {
+  uint32_t bits;
+  std::memcpy(&bits, &x, sizeof(bits));
+  return bits;
+}
+
+using Key = absl::InlinedVector<int64_t, 16>;
+
 class Tiles {
  public:
   static Tiles& OfProcess() {
@@ -30,14 +39,14 @@ class Tiles {
     return *tiles;
   }
 
-  std::shared_ptr<const TilePrimitive> Find(const std::string& key) const {
+  std::shared_ptr<const TilePrimitive> Find(const Key& key) const {
     const std::shared_lock<std::shared_mutex> lock(mutex_);
     const auto found = by_key_.find(key);
     return found != by_key_.end() ? found->second : nullptr;
   }
 
   // What is there by that key afterwards.
-  std::shared_ptr<const TilePrimitive> Add(const std::string& key,
+  std::shared_ptr<const TilePrimitive> Add(const Key& key,
                                            std::shared_ptr<const TilePrimitive> tile) {
     const std::unique_lock<std::shared_mutex> lock(mutex_);
     if (by_key_.size() >= kMostTiles) {
@@ -52,25 +61,19 @@ class Tiles {
 
  private:
   mutable std::shared_mutex mutex_;
-  absl::flat_hash_map<std::string, std::shared_ptr<const TilePrimitive>> by_key_;
+  absl::flat_hash_map<Key, std::shared_ptr<const TilePrimitive>> by_key_;
 };
-
-uint32_t BitsOf(float x) {
-  uint32_t bits;
-  std::memcpy(&bits, &x, sizeof(bits));
-  return bits;
-}
 
 // All that decides what is compiled. The packed layout of a tile follows from the others and
 // `like_rows`.
-std::string KeyOf(const ProductShape& shape, const Epilogue& epilogue, bool adds_to_output,
-                  int64_t like_rows) {
-  std::string key =
-      absl::StrCat(GrantedThreads(), " ", shape.rows, "x", shape.inner, "x", shape.columns,
-                   shape.transpose_y ? "t" : "", adds_to_output ? "+" : "", " like ", like_rows);
+Key KeyOf(const ProductShape& shape, const Epilogue& epilogue, bool adds_to_output,
+          int64_t like_rows) {
+  Key key = {GrantedThreads(),  shape.rows,     shape.inner, shape.columns,
+             shape.transpose_y, adds_to_output, like_rows};
   for (const EpilogueStage& stage : epilogue) {
-    absl::StrAppend(&key, ";", static_cast<int>(stage.kind), ":", BitsOf(stage.a), ":",
-                    BitsOf(stage.b));
+    key.push_back(static_cast<int64_t>(stage.kind));
+    key.push_back(BitsOf(stage.a));
+    key.push_back(BitsOf(stage.b));
   }
   return key;
 }
@@ -87,8 +90,9 @@ std::shared_ptr<const TilePrimitive> Create(const ProductShape& shape, const Epi
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   const dnnl::matmul::primitive_desc desc(Engine(), x, weights, out, attr);
   return std::make_shared<const TilePrimitive>(
-      TilePrimitive{x, desc.weights_desc(), out, desc.scratchpad_desc(), desc.impl_info_str(),
-                    Primitive::Create(desc)});
+      TilePrimitive{x, desc.weights_desc(), out, desc.scratchpad_desc(),
+                    FormOfReordering(YDesc(shape, kFloat), desc.weights_desc()),
+                    desc.impl_info_str(), Primitive::Create(desc)});
 }
 
 }  // namespace
@@ -97,7 +101,7 @@ std::shared_ptr<const TilePrimitive> FindOrCreateTile(const ProductShape& shape,
                                                       const Epilogue& epilogue, bool adds_to_output,
                                                       const TilePrimitive* like) {
   const int64_t like_rows = like != nullptr ? like->x.get_dims()[1] : 0;
-  const std::string key = KeyOf(shape, epilogue, adds_to_output, like_rows);
+  const Key key = KeyOf(shape, epilogue, adds_to_output, like_rows);
   Tiles& tiles = Tiles::OfProcess();
   std::shared_ptr<const TilePrimitive> tile = tiles.Find(key);
   if (tile != nullptr) return tile;

@@ -20,6 +20,7 @@ struct TilePrimitive {
   dnnl::memory::desc weights;  // packed
   dnnl::memory::desc out;
   dnnl::memory::desc scratchpad;
+  std::string packed_form;  // HasPackedForm
   std::string implementation;
   std::shared_ptr<const Primitive> primitive;
 };

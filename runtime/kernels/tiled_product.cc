@@ -20,9 +20,9 @@
 #include "runtime/kernels/epilogue_post_ops.h"
 #include "runtime/kernels/extents.h"
 #include "runtime/kernels/instruction_set.h"
+#include "runtime/kernels/many_shapes.h"
 #include "runtime/kernels/onednn.h"
 #include "runtime/kernels/onednn_implementations.h"
-#include "runtime/kernels/onednn_packed_form.h"
 #include "runtime/kernels/packed_form.h"
 #include "runtime/kernels/product_descs.h"
 #include "runtime/kernels/threads.h"
@@ -89,63 +89,76 @@ class Tile {
   Execution multiply_;
 };
 
-// Tiles of plans that are gone, for those that the same thread makes next: making the places
-// of operands takes longer than all else that planning a product in tiles does.
-class IdleTiles {
+// The tiles that the products of a thread take: making the places of operands takes longer than all
+// else that planning a product in tiles does.
+class TilesOfThread {
  public:
   // Null: the thread ends, and its tiles have been destroyed.
-  static IdleTiles* OfThread() {
-    thread_local IdleTiles tiles;
+  static TilesOfThread* Get() {
+    thread_local TilesOfThread tiles;
     return have_ended_ ? nullptr : &tiles;
   }
 
-  ~IdleTiles() { have_ended_ = true; }
+  ~TilesOfThread() { have_ended_ = true; }
 
-  // Throws dnnl::error.
-  std::unique_ptr<Tile> TakeOrMake(const ProductShape& shape, const Epilogue& epilogue,
-                                   bool adds_to_output, const TilePrimitive* like) {
+  // One that another product of the same plan has, which does not run at the same time; one that is
+  // idle; or a new one. Throws dnnl::error.
+  std::shared_ptr<Tile> Take(const ProductShape& shape, const Epilogue& epilogue,
+                             bool adds_to_output, const TilePrimitive* like) {
     std::shared_ptr<const TilePrimitive> primitive =
         FindOrCreateTile(shape, epilogue, adds_to_output, like);
-    const auto found = tiles_.find(primitive.get());
-    if (found == tiles_.end() || found->second.empty()) {
-      return std::make_unique<Tile>(std::move(primitive), shape.rows, epilogue, adds_to_output);
+    if (std::exchange(plan_, NumberOfManyShapes()) != NumberOfManyShapes()) of_plan_.clear();
+    std::weak_ptr<Tile>& of_plan = of_plan_[primitive.get()];
+    std::shared_ptr<Tile> tile = of_plan.lock();
+    if (tile != nullptr) return tile;
+    std::unique_ptr<Tile> own = TakeIdle(*primitive);
+    if (own == nullptr) {
+      own = std::make_unique<Tile>(std::move(primitive), shape.rows, epilogue, adds_to_output);
     }
-    std::unique_ptr<Tile> tile = std::move(found->second.back());
-    found->second.pop_back();
-    if (found->second.empty()) tiles_.erase(found);
-    --count_;
+    tile = std::shared_ptr<Tile>(own.release(), &TilesOfThread::Leave);
+    of_plan = tile;
     return tile;
   }
 
-  void Leave(std::unique_ptr<Tile> tile) {
+ private:
+  std::unique_ptr<Tile> TakeIdle(const TilePrimitive& primitive) {
+    const auto found = idle_.find(&primitive);
+    if (found == idle_.end()) return nullptr;
+    std::unique_ptr<Tile> tile = std::move(found->second.back());
+    found->second.pop_back();
+    if (found->second.empty()) idle_.erase(found);
+    --idle_count_;
+    return tile;
+  }
+
+  // The tile of a plan that is gone, for those that the thread makes next.
+  static void Leave(Tile* left) {
     constexpr size_t kMost = 256;
-    if (count_ == kMost) return;
+    std::unique_ptr<Tile> tile(left);
+    TilesOfThread* const tiles = Get();
+    if (tiles == nullptr || tiles->idle_count_ == kMost) return;
     try {
-      tiles_[&tile->primitive()].push_back(std::move(tile));
-      ++count_;
+      tiles->idle_[&tile->primitive()].push_back(std::move(tile));
+      ++tiles->idle_count_;
     } catch (const std::bad_alloc&) {
       // Then the next plan makes its own.
     }
   }
 
- private:
   static thread_local bool have_ended_;
 
-  size_t count_ = 0;
-  absl::flat_hash_map<const TilePrimitive*, std::vector<std::unique_ptr<Tile>>> tiles_;
+  uint64_t plan_ = 0;  // NumberOfManyShapes
+  absl::flat_hash_map<const TilePrimitive*, std::weak_ptr<Tile>> of_plan_;
+  size_t idle_count_ = 0;
+  absl::flat_hash_map<const TilePrimitive*, std::vector<std::unique_ptr<Tile>>> idle_;
 };
 
-thread_local bool IdleTiles::have_ended_ = false;
+thread_local bool TilesOfThread::have_ended_ = false;
 
-std::unique_ptr<Tile> TakeOrMakeTile(const ProductShape& shape, const Epilogue& epilogue,
-                                     bool adds_to_output, const TilePrimitive* like) {
+std::shared_ptr<Tile> TakeTile(const ProductShape& shape, const Epilogue& epilogue,
+                               bool adds_to_output, const TilePrimitive* like) {
   // A thread that plans has not ended.
-  return CHECK_NOTNULL(IdleTiles::OfThread())->TakeOrMake(shape, epilogue, adds_to_output, like);
-}
-
-void Leave(std::unique_ptr<Tile> tile) {
-  IdleTiles* const tiles = tile != nullptr ? IdleTiles::OfThread() : nullptr;
-  if (tiles != nullptr) tiles->Leave(std::move(tile));
+  return CHECK_NOTNULL(TilesOfThread::Get())->Take(shape, epilogue, adds_to_output, like);
 }
 
 class TiledProduct final : public Product, public HasPackedForm {
@@ -155,13 +168,13 @@ class TiledProduct final : public Product, public HasPackedForm {
         epilogue_(epilogue),
         adds_to_output_(adds_to_output),
         adds_elements_(AddsElements(epilogue)),
-        whole_(TakeOrMakeTile(WithRows(kTileRows * GrantedThreads()), epilogue, adds_to_output,
+        whole_(TakeTile(WithRows(kTileRows * GrantedThreads()), epilogue, adds_to_output,
                               nullptr)),
         operands_(epilogue.size()) {
     const int64_t rest = shape.rows % whole_->rows();
     if (rest == 0) return;
     const int64_t step = kStep * GrantedThreads();
-    rest_ = TakeOrMakeTile(WithRows(CeilDivide(rest, step) * step), epilogue, adds_to_output,
+    rest_ = TakeTile(WithRows(CeilDivide(rest, step) * step), epilogue, adds_to_output,
                            &whole_->primitive());
     if (!IsRestCopied()) return;
     x_copy_.resize(rest_->rows() * shape.inner);
@@ -170,11 +183,6 @@ class TiledProduct final : public Product, public HasPackedForm {
       const bool is_copied = stage.kind == Kind::kAddElement && !adds_to_output;
       operand_copies_.emplace_back(is_copied ? out_copy_.size() : 0);
     }
-  }
-
-  ~TiledProduct() override {
-    Leave(std::move(whole_));
-    Leave(std::move(rest_));
   }
 
   // Whether the primitives are those whose sums have one order.
@@ -187,10 +195,7 @@ class TiledProduct final : public Product, public HasPackedForm {
   }
 
   int64_t packed_bytes() const override { return whole_->packed_bytes(); }
-  std::string packed_form() const override {
-    return FormOfReordering(YDesc(shape_, dnnl::memory::data_type::f32),
-                            whole_->primitive().weights);
-  }
+  std::string packed_form() const override { return whole_->primitive().packed_form; }
   void Pack(absl::Span<const float> y, absl::Span<uint8_t> packed) override {
     if (!packing_) packing_.emplace(shape_, whole_->primitive().weights);
     packing_->from.PointTo(y);
@@ -271,8 +276,8 @@ class TiledProduct final : public Product, public HasPackedForm {
   const Epilogue epilogue_;
   const bool adds_to_output_;
   const bool adds_elements_;
-  std::unique_ptr<Tile> whole_;
-  std::unique_ptr<Tile> rest_;  // null: the rows fill tiles
+  const std::shared_ptr<Tile> whole_;
+  std::shared_ptr<Tile> rest_;  // null: the rows fill tiles
   std::optional<Packing> packing_;
   // Of the tile that runs.
   std::vector<absl::Span<const float>> operands_;

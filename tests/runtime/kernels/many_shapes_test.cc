@@ -6,7 +6,9 @@
 
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -96,6 +98,59 @@ TEST(ManyShapes, OfProductsGiveTheSameBits) {
   UseThreads(1);
 }
 
+// A product with its operands, and what it gives alone.
+struct PlannedProduct {
+  PlannedProduct(const ProductShape& shape, const Epilogue& epilogue, uint32_t number)
+      : product(*Product::Plan(shape, epilogue)),
+        packed(Packed<float>(*product, Drawn(shape.y_size(), number))),
+        operands(epilogue, shape.columns, shape.out_size()),
+        x(Drawn(shape.x_size(), number + 1)),
+        out(shape.out_size()),
+        alone(Run()) {}
+
+  Bits Run() {
+    product->Run(x, packed, operands.spans, absl::MakeSpan(out));
+    return BitsOf(out);
+  }
+
+  std::unique_ptr<Product> product;
+  std::vector<uint8_t> packed;
+  Operands operands;
+  std::vector<float> x;
+  std::vector<float> out;
+  Bits alone;
+};
+
+TEST(ManyShapes, ProductsOfOnePlanDoNotMixTheirOperands) {
+  const ManyShapes many_shapes(true);
+  const ProductShape shape{1, 100, 48, 30};
+  for (const Epilogue& epilogue : Epilogues()) {
+    PlannedProduct one(shape, epilogue, 1);
+    PlannedProduct other(shape, epilogue, 10);
+    EXPECT_NE(one.alone, other.alone);
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_EQ(one.Run(), one.alone);
+      EXPECT_EQ(other.Run(), other.alone);
+    }
+  }
+}
+
+TEST(ManyShapes, ProductsOfTwoPlansRunAtOnce) {
+  const auto planned = [](uint32_t number) {
+    const ManyShapes many_shapes(true);
+    return std::make_unique<PlannedProduct>(ProductShape{1, 100, 48, 30}, Epilogues()[1], number);
+  };
+  // Both are planned by this thread.
+  const std::unique_ptr<PlannedProduct> one = planned(1);
+  const std::unique_ptr<PlannedProduct> other = planned(10);
+  const auto run = [](PlannedProduct* product) {
+    for (int i = 0; i < 200; ++i) ASSERT_EQ(product->Run(), product->alone);
+  };
+  std::thread thread(run, one.get());
+  run(other.get());
+  thread.join();
+}
+
 Bits RunConvolution(const ConvolutionShape& wanted, const Epilogue& epilogue, bool adds_to_output,
                     bool is_for_many) {
   ConvolutionShape shape = wanted;
@@ -143,8 +198,7 @@ void ExpectSameBits(const ConvolutionShape& shape) {
       if (in_place.empty()) continue;
       Bits of_one_shape = RunConvolution(shape, epilogue, true, false);
       if (of_one_shape.empty()) of_one_shape = RunConvolution(shape, epilogue, false, false);
-      ASSERT_EQ(in_place, of_one_shape)
-          << TextOf(shape) << ", in place, " << threads << " threads";
+      ASSERT_EQ(in_place, of_one_shape) << TextOf(shape) << ", in place, " << threads << " threads";
     }
   }
   UseThreads(1);

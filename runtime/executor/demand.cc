@@ -49,6 +49,7 @@ Demand::Demand(const Block& block, Era era, const std::vector<const Value*>& wan
       readers_[value].push_back(op);
     }
   }
+  for (auto& [value, readers] : readers_) std::reverse(readers.begin(), readers.end());
   for (const Value* value : needed_) {
     if (is_kept_too(*value)) kept_.insert(value);
   }
@@ -59,15 +60,15 @@ Demand::Demand(const Block& block, Era era, const std::vector<const Value*>& wan
           block, era, wanted, [](const Value&) { return false; },
           [](const Op&) { return nullptr; }) {}
 
-std::vector<const Op*> Demand::Readers(const Value& value) const {
+absl::Span<const Op* const> Demand::Readers(const Value& value) const {
   const auto readers = readers_.find(&value);
   if (readers == readers_.end()) return {};
-  return {readers->second.rbegin(), readers->second.rend()};
+  return readers->second;
 }
 
 const Op* Demand::OnlyReader(const Value& value) const {
   if (kept_.contains(&value)) return nullptr;
-  const std::vector<const Op*> readers = Readers(value);
+  const absl::Span<const Op* const> readers = Readers(value);
   return readers.size() == 1 ? readers.front() : nullptr;
 }
 

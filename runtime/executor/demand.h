@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
+#include "absl/types/span.h"
 #include "ops/era.h"
 #include "proto/program/program_fwd.h"
 
@@ -33,13 +34,13 @@ class Demand {
   const Op* OnlyReader(const Value& value) const;
   // The ops of the block that run and read the value's elements, themselves or in blocks that they
   // run; once for each argument.
-  std::vector<const Op*> Readers(const Value& value) const;
+  absl::Span<const Op* const> Readers(const Value& value) const;
 
  private:
   absl::flat_hash_set<const Value*> kept_;
   absl::flat_hash_set<const Value*> needed_;
   absl::flat_hash_set<const Op*> live_;
-  absl::flat_hash_map<const Value*, std::vector<const Op*>> readers_;  // in reverse order
+  absl::flat_hash_map<const Value*, std::vector<const Op*>> readers_;
 };
 
 }  // namespace fixpoint::executor

@@ -30,9 +30,15 @@ FusedStep::FusedStep(const std::vector<Step>& steps, const Plan& plan,
     tensor.is_held = !tensor.is_made_here() || tensor.is_folded || is_wanted(tensor.buffer);
     if (!tensor.is_held) continue;
     if (tensor.is_given()) step_.reads.push_back(tensor.buffer);
-    if (tensor.first_write != kNever) step_.writes.push_back(tensor.buffer);
+    if (tensor.is_written()) step_.writes.push_back(tensor.buffer);
   }
   MakeRun(steps.front().loops.front().size);
+}
+
+void FusedStep::AddWritten(absl::flat_hash_set<int>* written) const {
+  for (const Tensor& tensor : tensors_) {
+    if (tensor.is_written()) written->insert(tensor.buffer.index);
+  }
 }
 
 std::vector<InPlace> FusedStep::FindInPlace(

@@ -28,7 +28,11 @@ class FusedStep {
   FusedStep(const std::vector<Step>& steps, const Plan& plan,
             const std::function<bool(Buffer)>& is_wanted);
 
-  const Step& step() const { return step_; }
+  // REQUIRES: it was not called before.
+  Step TakeStep() { return std::move(step_); }
+
+  // Adds the numbers of the buffers that the step writes.
+  void AddWritten(absl::flat_hash_set<int>* written) const;
 
   // The buffers that may lie in the memory of others: those that are written after the last loop
   // that reads these, or by that loop, if `before` has the pair (the written one first).
@@ -52,6 +56,7 @@ class FusedStep {
       return first_read != kNever && (first_write == kNever || first_read <= first_write);
     }
     bool is_made_here() const { return first_write != kNever && !is_given(); }
+    bool is_written() const { return is_held && first_write != kNever; }
   };
 
   void Add(const ElementLoop& loop);

@@ -7,6 +7,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/container/inlined_vector.h"
 #include "runtime/executor/fused_step.h"
 #include "runtime/kernels/fused_loops.h"
 
@@ -26,10 +27,12 @@ struct Access {
   bool writes = false;
   bool is_at_place = true;  // element by element, at the places of their loops
 };
-// By buffer; for buffers in a tensor, that of the tensor.
+// Of one step, in any order; of several, by memory. Memory is a buffer, or the tensor that it is
+// in.
+using StepAccesses = absl::InlinedVector<std::pair<int, Access>, 4>;
 using Accesses = absl::flat_hash_map<int, Access>;
 
-void Merge(const Accesses& from, Accesses* into) {
+void Merge(const StepAccesses& from, Accesses* into) {
   for (const auto& [memory, access] : from) {
     Access& merged = (*into)[memory];
     merged.reads |= access.reads;
@@ -40,7 +43,7 @@ void Merge(const Accesses& from, Accesses* into) {
 
 // Whether f(access in a, access in b) holds for any memory that both touch.
 template <typename F>
-bool AnyShared(const Accesses& a, const Accesses& b, F f) {
+bool AnyShared(const StepAccesses& a, const Accesses& b, F f) {
   return std::any_of(a.begin(), a.end(), [&](const auto& entry) {
     const auto other = b.find(entry.first);
     return other != b.end() && f(entry.second, other->second);
@@ -48,25 +51,25 @@ bool AnyShared(const Accesses& a, const Accesses& b, F f) {
 }
 
 // Whether their order matters.
-bool Conflict(const Accesses& a, const Accesses& b) {
+bool Conflict(const StepAccesses& a, const Accesses& b) {
   return AnyShared(a, b, [](const Access& x, const Access& y) { return x.writes || y.writes; });
 }
 
 // Whether their order matters for whole tensors, and not element by element.
-bool ConflictAsWholes(const Accesses& a, const Accesses& b) {
+bool ConflictAsWholes(const StepAccesses& a, const Accesses& b) {
   return AnyShared(a, b, [](const Access& x, const Access& y) {
     return (x.writes || y.writes) && !(x.is_at_place && y.is_at_place);
   });
 }
 
-bool ShareElements(const Accesses& a, const Accesses& b) {
+bool ShareElements(const StepAccesses& a, const Accesses& b) {
   return AnyShared(a, b,
                    [](const Access& x, const Access& y) { return x.is_at_place && y.is_at_place; });
 }
 
 struct PlacedStep {
   Step step;
-  Accesses accesses;
+  StepAccesses accesses;
 };
 
 // Steps that can be one.
@@ -132,7 +135,7 @@ class Fuser {
     std::vector<PlacedStep> placed;
     placed.reserve(steps->size());
     for (Step& step : *steps) {
-      Accesses accesses = AccessesOf(step);
+      StepAccesses accesses = AccessesOf(step);
       placed.push_back({std::move(step), std::move(accesses)});
     }
     steps->clear();
@@ -144,9 +147,7 @@ class Fuser {
     absl::flat_hash_set<std::pair<int, int>> pairs_before;
     absl::flat_hash_set<int> written_by_fused;
     for (const InPlace& pair : before) pairs_before.insert({pair.written.index, pair.read.index});
-    for (const FusedStep& fused : fused_) {
-      for (const Buffer& written : fused.step().writes) written_by_fused.insert(written.index);
-    }
+    for (const FusedStep& fused : fused_) fused.AddWritten(&written_by_fused);
     std::vector<InPlace> after;
     for (const InPlace& pair : before) {
       if (!written_by_fused.contains(pair.written.index)) after.push_back(pair);
@@ -167,10 +168,14 @@ class Fuser {
     }
   }
 
-  Accesses AccessesOf(const Step& step) const {
-    Accesses accesses;
+  StepAccesses AccessesOf(const Step& step) const {
+    StepAccesses accesses;
     const auto note = [&](Buffer buffer, bool writes, bool is_at_place) {
-      Access& access = accesses[memory_of_[buffer.index]];
+      const int memory = memory_of_[buffer.index];
+      auto known = std::find_if(accesses.begin(), accesses.end(),
+                                [memory](const auto& entry) { return entry.first == memory; });
+      if (known == accesses.end()) known = accesses.insert(known, {memory, Access()});
+      Access& access = known->second;
       (writes ? access.writes : access.reads) = true;
       access.is_at_place &= is_at_place;
     };
@@ -206,7 +211,7 @@ class Fuser {
     Accesses after;  // of steps that have to come after the group
     const size_t end = std::min(steps.size(), first + kMostSteps);
     for (size_t i = first + 1; i < end && IsPassable(steps[i].step, group.size()); ++i) {
-      const Accesses& accesses = steps[i].accesses;
+      const StepAccesses& accesses = steps[i].accesses;
       const bool has_to_wait = Conflict(accesses, after);
       if (!has_to_wait && group.CanTake(steps[i])) {
         group.Take(steps[i]);
@@ -263,7 +268,7 @@ class Fuser {
           place == BufferInfo::Place::kArena || place == BufferInfo::Place::kConstantScratch;
       return !is_of_steps || uses_.at(buffer.index) > of_these.at(buffer.index);
     });
-    return fused_.back().step();
+    return fused_.back().TakeStep();
   }
 
   const Plan& plan_;

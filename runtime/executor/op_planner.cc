@@ -1,8 +1,10 @@
 #include "runtime/executor/op_planner.h"
 
 #include <glog/logging.h>
+#include <google/protobuf/arena.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -22,11 +24,12 @@ namespace fixpoint::executor {
 namespace {
 
 // The declaration of a variable of that type.
-VarDesc Declared(const TensorType& type) {
-  VarDesc desc;
-  desc.mutable_type()->set_type(VarType::LOD_TENSOR);
-  VarType::TensorDesc* tensor = desc.mutable_type()->mutable_lod_tensor()->mutable_tensor();
+const VarDesc* Declared(const TensorType& type, google::protobuf::Arena* arena) {
+  auto* const desc = google::protobuf::Arena::CreateMessage<VarDesc>(arena);
+  desc->mutable_type()->set_type(VarType::LOD_TENSOR);
+  VarType::TensorDesc* tensor = desc->mutable_type()->mutable_lod_tensor()->mutable_tensor();
   tensor->set_data_type(type.dtype);
+  tensor->mutable_dims()->Reserve(static_cast<int>(type.dims.size()));
   for (const int64_t dim : type.dims) tensor->add_dims(dim);
   return desc;
 }
@@ -230,17 +233,22 @@ absl::StatusOr<std::optional<Buffer>> OpPlanner::ReadFoundIn(absl::string_view s
 }
 
 absl::Status OpPlanner::InferTypes() {
-  std::vector<VarDesc> declared;
+  // Enough for most ops.
+  std::array<char, 2048> memory;
+  google::protobuf::ArenaOptions options;
+  options.initial_block = memory.data();
+  options.initial_block_size = memory.size();
+  google::protobuf::Arena arena(options);
+  std::vector<const VarDesc*> inputs;
+  inputs.reserve(op_.inputs().size());
   for (const OpDesc::Var& input : desc().inputs()) {
     for (const Argument* argument : op_.Inputs(input.parameter())) {
-      declared.push_back(argument->value() != nullptr &&
-                                 planning_.builder.IsPlanned(*argument->value())
-                             ? Declared(planning_.builder.TypeOf(*argument->value()))
-                             : VarDesc());
+      const bool is_planned =
+          argument->value() != nullptr && planning_.builder.IsPlanned(*argument->value());
+      inputs.push_back(is_planned ? Declared(planning_.builder.TypeOf(*argument->value()), &arena)
+                                  : nullptr);
     }
   }
-  std::vector<const VarDesc*> inputs;
-  for (const VarDesc& desc : declared) inputs.push_back(desc.has_type() ? &desc : nullptr);
   InferContext context(desc(), schema_, era(), inputs);
   RETURN_IF_ERROR(Infer(context));
   inferred_.assign(context.outputs().begin(), context.outputs().end());

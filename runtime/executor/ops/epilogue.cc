@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "ops/op_traits.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/op.h"
@@ -57,7 +58,7 @@ bool MayLieOverResidual(const OpPlanner& op, const OpsAfter& after) {
   const Value& residual = *sum->addend->value();
   // What a run is given stays as it is.
   if (residual.op() == nullptr) return false;
-  const std::vector<const Op*> readers = op.demand().Readers(residual);
+  const absl::Span<const Op* const> readers = op.demand().Readers(residual);
   return std::all_of(readers.begin(), readers.end(), [&](const Op* reader) {
     return reader == sum->op || reader->Index() < op.op().Index();
   });

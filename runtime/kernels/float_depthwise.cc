@@ -128,8 +128,10 @@ class FloatDepthwise final : public ConvolutionForward, public HasPackedForm {
     const int64_t step = columns().stride * channels;
     for (int64_t c = 0; c < channels; c += kLanes) {
       const PlaceOfLanes place = {c, at + x * channels + c, channels, FirstLanes(channels - c)};
+      // gcc keeps an array in registers only if all its indices are constants.
       __m512 sums[kPixels];
-      for (__m512& sum : sums) sum = _mm512_setzero_ps();
+#pragma GCC unroll 8
+      for (int p = 0; p < kPixels; ++p) sums[p] = _mm512_setzero_ps();
       for (int64_t i = lines.first; i < lines.last; ++i) {
         const float* const line =
             image + ((top + i * rows().dilation) * shape_.width + left) * channels + c;
@@ -137,12 +139,16 @@ class FloatDepthwise final : public ConvolutionForward, public HasPackedForm {
         for (int64_t j = inside.first; j < inside.last; ++j) {
           const __m512 weight = _mm512_loadu_ps(tap + j * padded_channels_);
           const float* pixel = line + j * columns().dilation * channels;
+#pragma GCC unroll 8
           for (int p = 0; p < kPixels; ++p, pixel += step) {
             sums[p] = _mm512_fmadd_ps(_mm512_maskz_loadu_ps(place.mask, pixel), weight, sums[p]);
           }
         }
       }
-      FinishFloats(sums, place, epilogue);
+      __m512 out[kPixels];
+#pragma GCC unroll 8
+      for (int p = 0; p < kPixels; ++p) out[p] = sums[p];
+      FinishFloats(out, place, epilogue);
     }
   }
 

@@ -50,19 +50,24 @@ class RowProduct final : public Product, public HasPackedForm {
     CHECK_EQ(static_cast<int64_t>(x.size()), inner_);
     CHECK_EQ(static_cast<int64_t>(y.size()), packed_bytes());
     CHECK_EQ(static_cast<int64_t>(out.size()), columns_);
+    // A cache that is a little smaller than the matrix still has the panels of the run before that
+    // were read last.
+    is_backwards_ = !is_backwards_;
     Vectorised([row = x.data(), matrix = reinterpret_cast<const float*>(y.data()),
-                result = out.data(), inner = inner_, columns = columns_] {
-      const float* panel = matrix;
-      for (int64_t first = 0; first < columns; first += kPanel) {
+                result = out.data(), inner = inner_, columns = columns_, panels = panels(),
+                is_backwards = is_backwards_] {
+      for (int64_t i = 0; i < panels; ++i) {
+        const int64_t first = (is_backwards ? panels - 1 - i : i) * kPanel;
+        const float* panel = matrix + first * inner;
         float sums[kPanel] = {};
         for (int64_t k = 0; k < inner; ++k, panel += kPanel) {
           const float factor = row[k];
-          for (int64_t i = 0; i < kPanel; ++i) {
-            sums[i] = __builtin_fmaf(factor, panel[i], sums[i]);
+          for (int64_t j = 0; j < kPanel; ++j) {
+            sums[j] = __builtin_fmaf(factor, panel[j], sums[j]);
           }
         }
         const int64_t count = std::min(kPanel, columns - first);
-        for (int64_t i = 0; i < count; ++i) result[first + i] = sums[i];
+        for (int64_t j = 0; j < count; ++j) result[first + j] = sums[j];
       }
     });
   }
@@ -75,6 +80,7 @@ class RowProduct final : public Product, public HasPackedForm {
   const int64_t inner_;
   const int64_t columns_;
   const bool transpose_y_;
+  bool is_backwards_ = true;
 };
 
 }  // namespace

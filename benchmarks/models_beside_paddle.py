@@ -23,8 +23,8 @@ _PEERS = {"paddle": "float", "onnxruntime": "float.onnx"}
 _MODELS = ("detector", "recognizer", "ssd", "tagger", "lstm")
 # All that the target computes on codes.
 _CONFIG = """target: "onednn_int8"
-also_quantize: ["concat", "elementwise_mul", "gelu", "hard_sigmoid", "lookup_table",
-                "lookup_table_v2", "pool2d", "sigmoid", "slice", "swish", "tanh"]
+also_quantize: ["concat", "elementwise_mul", "gelu", "gru", "hard_sigmoid", "lookup_table",
+                "lookup_table_v2", "lstm", "pool2d", "rnn", "sigmoid", "slice", "swish", "tanh"]
 """
 
 

@@ -77,7 +77,8 @@ dnnl::convolution_backward_data::primitive_desc BackwardImagesDesc(const Convolu
   const auto forward = FloatForwardDesc(shape);
   dnnl::convolution_backward_data::primitive_desc desc(
       Engine(), kDirect, ImagesDesc(shape, kFloat), AnyLayout(FilterDims(shape), kFloat),
-      OutputDesc(shape), window.strides, window.gaps, window.before, window.after, forward);
+      OutputDesc(shape), window.strides, window.gaps, window.before, window.after, forward,
+      Attributes());
   Choose(OnednnUse::kGradientOfImages, &desc);  // or what comes last
   return desc;
 }
@@ -89,7 +90,8 @@ dnnl::convolution_backward_weights::primitive_desc BackwardFiltersDesc(
   const auto forward = FloatForwardDesc(shape);
   dnnl::convolution_backward_weights::primitive_desc desc(
       Engine(), kDirect, ImagesDesc(shape, kFloat), AnyLayout(FilterDims(shape), kFloat),
-      OutputDesc(shape), window.strides, window.gaps, window.before, window.after, forward);
+      OutputDesc(shape), window.strides, window.gaps, window.before, window.after, forward,
+      Attributes());
   if (StepsOverImages(shape) && shape.channels % 8 != 0) {
     CHECK(Choose(OnednnUse::kGradientOfSteppingFilters, &desc));
   }

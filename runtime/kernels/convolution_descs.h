@@ -5,6 +5,7 @@
 
 #include "oneapi/dnnl/dnnl.hpp"
 #include "runtime/kernels/convolution_shape.h"
+#include "runtime/kernels/onednn.h"
 
 namespace fixpoint::kernels {
 
@@ -18,12 +19,10 @@ dnnl::memory::desc OutputDesc(const ConvolutionShape& shape,
                               dnnl::memory::data_type type = dnnl::memory::data_type::f32);
 
 // A `bias` that is a zero desc means none.
-dnnl::convolution_forward::primitive_desc ForwardDesc(const ConvolutionShape& shape,
-                                                      dnnl::memory::data_type images,
-                                                      dnnl::memory::data_type filters,
-                                                      dnnl::memory::data_type output,
-                                                      const dnnl::primitive_attr& attr = {},
-                                                      const dnnl::memory::desc& bias = {});
+dnnl::convolution_forward::primitive_desc ForwardDesc(
+    const ConvolutionShape& shape, dnnl::memory::data_type images, dnnl::memory::data_type filters,
+    dnnl::memory::data_type output, const dnnl::primitive_attr& attr = Attributes(),
+    const dnnl::memory::desc& bias = {});
 dnnl::convolution_backward_data::primitive_desc BackwardImagesDesc(const ConvolutionShape& shape);
 dnnl::convolution_backward_weights::primitive_desc BackwardFiltersDesc(
     const ConvolutionShape& shape);

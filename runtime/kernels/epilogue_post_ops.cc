@@ -93,7 +93,7 @@ dnnl::primitive_attr EpiloguePostOps::attr() const {
         break;
     }
   }
-  dnnl::primitive_attr attr;
+  dnnl::primitive_attr attr = Attributes();
   attr.set_post_ops(post_ops);
   return attr;
 }

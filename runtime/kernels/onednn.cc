@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/guarded_call.h"
 #include "runtime/kernels/deferred_primitives.h"
+#include "runtime/memory.h"
 
 namespace fixpoint::kernels {
 namespace {
@@ -14,6 +15,19 @@ dnnl::memory::dims DimsOf(DimsView dims) { return {dims.begin(), dims.end()}; }
 // Each thread has one.
 thread_local DeferredPrimitives* deferring = nullptr;
 thread_local int64_t primitives_made = 0;
+
+// Memory that a run of one primitive works in.
+absl::Span<uint8_t> ScratchOfThread(int64_t bytes) {
+  thread_local Memory memory;
+  thread_local int64_t size = 0;
+  if (size < bytes) {
+    absl::StatusOr<Memory> larger = AllocateMemory(bytes, "a primitive of oneDNN");
+    if (!larger.ok()) throw std::bad_alloc();
+    memory = *std::move(larger);
+    size = bytes;
+  }
+  return {memory.get(), static_cast<size_t>(bytes)};
+}
 
 }  // namespace
 
@@ -76,15 +90,20 @@ Execution::Execution(std::shared_ptr<const Primitive> shared, absl::Span<const A
 }
 
 void Execution::Take(absl::Span<const Argument> arguments) {
-  for (const auto& [name, operand] : arguments) {
+  const auto take = [this](int name, const Operand& operand) {
     memories_.push_back(operand.memory());
     arguments_.push_back({name, memories_.back().get()});
-  }
+  };
+  for (const auto& [name, operand] : arguments) take(name, operand);
+  if (primitive_->scratchpad().get_size() == 0) return;
+  scratchpad_ = Operand::Elsewhere(primitive_->scratchpad());
+  take(DNNL_ARG_SCRATCHPAD, *scratchpad_);
 }
 
-void Execution::Run() const {
+void Execution::Run() {
   try {
     if (!primitive_->is_made()) planned_->Make();
+    if (scratchpad_) scratchpad_->PointTo(ScratchOfThread(scratchpad_->bytes()));
     // Each thread that plans and runs has one.
     thread_local dnnl::stream stream(Engine());
     dnnl::error::wrap_c_api(
@@ -99,7 +118,7 @@ void Execution::Run() const {
 }
 
 Execution Reordering(const Operand& from, const Operand& to) {
-  return Execution(dnnl::reorder::primitive_desc(from.memory(), to.memory()),
+  return Execution(dnnl::reorder::primitive_desc(from.memory(), to.memory(), Attributes()),
                    {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}});
 }
 
@@ -113,6 +132,12 @@ dnnl::memory::desc RowMajor(DimsView dims, dnnl::memory::data_type type) {
     strides[axis] = strides[axis + 1] * dims[axis + 1];
   }
   return {DimsOf(dims), type, strides};
+}
+
+dnnl::primitive_attr Attributes() {
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attributes;
 }
 
 dnnl::memory::desc AnyLayout(DimsView dims, dnnl::memory::data_type type) {

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <memory>
 #include <new>
+#include <optional>
 #include <stdexcept>
 #include <type_traits>
 #include <vector>
@@ -30,6 +31,10 @@ dnnl::memory::desc ChannelsLast(DimsView dims, dnnl::memory::data_type type);
 dnnl::memory::desc RowMajor(DimsView dims, dnnl::memory::data_type type);
 // A layout that the primitive chooses.
 dnnl::memory::desc AnyLayout(DimsView dims, dnnl::memory::data_type type);
+
+// What all primitives are created with: an Execution gives them the memory that they work in.
+// oneDNN's own belongs to the thread that creates a primitive, whichever thread runs it.
+dnnl::primitive_attr Attributes();
 
 // Memory with a layout: its own, or memory that each run gives.
 class Operand {
@@ -75,18 +80,24 @@ class Primitive {
 
   // Throws dnnl::error.
   void Make();
+  // The memory that a run works in.
+  const dnnl::memory::desc& scratchpad() const { return scratchpad_; }
   bool is_made() const { return static_cast<bool>(made_); }
   // REQUIRES: it is created.
   dnnl_primitive_t get() const { return made_.get(); }
 
  private:
-  explicit Primitive(const dnnl::primitive_desc_base& desc) : desc_(desc) {}
+  explicit Primitive(const dnnl::primitive_desc_base& desc)
+      : desc_(desc), scratchpad_(desc.scratchpad_desc()) {}
 
   dnnl::primitive_desc_base desc_;  // until it is created
+  const dnnl::memory::desc scratchpad_;
   dnnl::primitive made_;
 };
 
-// A primitive with its arguments, by DNNL_ARG_...; a run looks nothing up and allocates nothing.
+// A primitive with its arguments, by DNNL_ARG_...; a run looks nothing up, and allocates nothing
+// but a scratchpad where no run of the thread had one as large. REQUIRES: it is made with
+// Attributes().
 class Execution {
  public:
   struct Argument {
@@ -97,9 +108,9 @@ class Execution {
   // Of a primitive that others run too. REQUIRES: it is created.
   Execution(std::shared_ptr<const Primitive> shared, absl::Span<const Argument> arguments);
 
-  // Runs it, and waits for it. Throws KernelError if oneDNN refuses it now, or std::bad_alloc if it
-  // has no memory.
-  void Run() const;
+  // Runs it, and waits for it. Throws KernelError if oneDNN refuses it now, or std::bad_alloc if
+  // there is no memory.
+  void Run();
 
  private:
   void Take(absl::Span<const Argument> arguments);
@@ -108,6 +119,7 @@ class Execution {
   std::shared_ptr<const Primitive> primitive_;
   std::vector<dnnl::memory> memories_;
   std::vector<dnnl_exec_arg_t> arguments_;
+  std::optional<Operand> scratchpad_;  // nothing: it needs none
 };
 // A copy from one layout to another.
 Execution Reordering(const Operand& from, const Operand& to);

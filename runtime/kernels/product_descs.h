@@ -4,6 +4,7 @@
 #define FIXPOINT_RUNTIME_KERNELS_PRODUCT_DESCS_H_
 
 #include "oneapi/dnnl/dnnl.hpp"
+#include "runtime/kernels/onednn.h"
 #include "runtime/kernels/product_shape.h"
 
 namespace fixpoint::kernels {
@@ -21,7 +22,7 @@ dnnl::memory::desc OutDesc(const ProductShape& shape,
 // that is a zero desc means none.
 dnnl::matmul::primitive_desc ProductDesc(const ProductShape& shape, dnnl::memory::data_type x,
                                          dnnl::memory::data_type y, dnnl::memory::data_type out,
-                                         const dnnl::primitive_attr& attr = {},
+                                         const dnnl::primitive_attr& attr = Attributes(),
                                          const dnnl::memory::desc& bias = {});
 
 }  // namespace fixpoint::kernels

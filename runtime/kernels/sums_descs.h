@@ -64,14 +64,13 @@ inline dnnl::memory::desc BiasDesc(const ProductShape& shape) {
 }
 
 // A `bias` that is zero is none.
-inline dnnl::convolution_forward::primitive_desc SumsDesc(const ConvolutionShape& shape,
-                                                          const SumsTypes& types,
-                                                          const dnnl::primitive_attr& attr = {},
-                                                          const dnnl::memory::desc& bias = {}) {
+inline dnnl::convolution_forward::primitive_desc SumsDesc(
+    const ConvolutionShape& shape, const SumsTypes& types,
+    const dnnl::primitive_attr& attr = Attributes(), const dnnl::memory::desc& bias = {}) {
   return ForwardDesc(shape, types.inputs, types.weights, types.out, attr, bias);
 }
 inline dnnl::matmul::primitive_desc SumsDesc(const ProductShape& shape, const SumsTypes& types,
-                                             const dnnl::primitive_attr& attr = {},
+                                             const dnnl::primitive_attr& attr = Attributes(),
                                              const dnnl::memory::desc& bias = {}) {
   const Dims weights = {shape.batch, shape.inner, shape.columns};
   return {Engine(),

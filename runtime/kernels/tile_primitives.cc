@@ -85,14 +85,10 @@ std::shared_ptr<const TilePrimitive> Create(const ProductShape& shape, const Epi
   const memory::desc weights =
       like != nullptr ? like->weights : AnyLayout({1, shape.inner, shape.columns}, kFloat);
   const EpiloguePostOps post_ops(epilogue, out, kColumnAxis, adds_to_output);
-  dnnl::primitive_attr attr = post_ops.attr();
-  // oneDNN's own memory is of the thread that creates a primitive; others run it too.
-  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  const dnnl::matmul::primitive_desc desc(Engine(), x, weights, out, attr);
-  return std::make_shared<const TilePrimitive>(
-      TilePrimitive{x, desc.weights_desc(), out, desc.scratchpad_desc(),
-                    FormOfReordering(YDesc(shape, kFloat), desc.weights_desc()),
-                    desc.impl_info_str(), Primitive::Create(desc)});
+  const dnnl::matmul::primitive_desc desc(Engine(), x, weights, out, post_ops.attr());
+  return std::make_shared<const TilePrimitive>(TilePrimitive{
+      x, desc.weights_desc(), out, FormOfReordering(YDesc(shape, kFloat), desc.weights_desc()),
+      desc.impl_info_str(), Primitive::Create(desc)});
 }
 
 }  // namespace

@@ -19,7 +19,6 @@ struct TilePrimitive {
   dnnl::memory::desc x;
   dnnl::memory::desc weights;  // packed
   dnnl::memory::desc out;
-  dnnl::memory::desc scratchpad;
   std::string packed_form;  // HasPackedForm
   std::string implementation;
   std::shared_ptr<const Primitive> primitive;

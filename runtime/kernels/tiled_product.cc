@@ -60,11 +60,9 @@ class Tile {
         x_(Operand::Elsewhere(primitive_->x)),
         packed_(Operand::Elsewhere(primitive_->weights)),
         out_(Operand::Elsewhere(primitive_->out)),
-        scratchpad_(Operand::Own(primitive_->scratchpad)),
-        multiply_(primitive_->primitive, epilogue_.With({{DNNL_ARG_SRC, x_},
-                                                         {DNNL_ARG_WEIGHTS, packed_},
-                                                         {DNNL_ARG_DST, out_},
-                                                         {DNNL_ARG_SCRATCHPAD, scratchpad_}})) {}
+        multiply_(primitive_->primitive,
+                  epilogue_.With(
+                      {{DNNL_ARG_SRC, x_}, {DNNL_ARG_WEIGHTS, packed_}, {DNNL_ARG_DST, out_}})) {}
 
   const TilePrimitive& primitive() const { return *primitive_; }
   int64_t rows() const { return rows_; }
@@ -85,7 +83,6 @@ class Tile {
   Operand x_;
   Operand packed_;
   Operand out_;
-  Operand scratchpad_;
   Execution multiply_;
 };
 
@@ -168,14 +165,13 @@ class TiledProduct final : public Product, public HasPackedForm {
         epilogue_(epilogue),
         adds_to_output_(adds_to_output),
         adds_elements_(AddsElements(epilogue)),
-        whole_(TakeTile(WithRows(kTileRows * GrantedThreads()), epilogue, adds_to_output,
-                              nullptr)),
+        whole_(TakeTile(WithRows(kTileRows * GrantedThreads()), epilogue, adds_to_output, nullptr)),
         operands_(epilogue.size()) {
     const int64_t rest = shape.rows % whole_->rows();
     if (rest == 0) return;
     const int64_t step = kStep * GrantedThreads();
     rest_ = TakeTile(WithRows(CeilDivide(rest, step) * step), epilogue, adds_to_output,
-                           &whole_->primitive());
+                     &whole_->primitive());
     if (!IsRestCopied()) return;
     x_copy_.resize(rest_->rows() * shape.inner);
     out_copy_.resize(rest_->rows() * shape.columns);

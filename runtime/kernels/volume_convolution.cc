@@ -46,15 +46,18 @@ struct Descs {
   }
 
   dnnl::convolution_forward::primitive_desc Forward() const {
-    return {
-        Engine(), dnnl::prop_kind::forward_training, kDirect, x, packed, y, strides, gaps, before,
-        after};
+    return {Engine(),    dnnl::prop_kind::forward_training,
+            kDirect,     x,
+            packed,      y,
+            strides,     gaps,
+            before,      after,
+            Attributes()};
   }
   dnnl::convolution_backward_data::primitive_desc BackwardVolumes() const {
-    return {Engine(), kDirect, x, packed, y, strides, gaps, before, after, Forward()};
+    return {Engine(), kDirect, x, packed, y, strides, gaps, before, after, Forward(), Attributes()};
   }
   dnnl::convolution_backward_weights::primitive_desc BackwardFilters() const {
-    return {Engine(), kDirect, x, packed, y, strides, gaps, before, after, Forward()};
+    return {Engine(), kDirect, x, packed, y, strides, gaps, before, after, Forward(), Attributes()};
   }
 
   memory::desc x;

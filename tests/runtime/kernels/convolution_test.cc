@@ -8,11 +8,13 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "runtime/kernels/threads.h"
 #include "tests/runtime/kernels/convolution_cases.h"
 
 namespace fixpoint::kernels {
@@ -86,6 +88,28 @@ TEST_P(FloatConvolution, GivesTheGradientOfFilters) {
     expected[tap].Add(double{x_[x]} * dy_[out]);
   });
   ExpectNear(dfilters, expected);
+}
+
+// A kernel runs in any thread, while another one that the same thread planned runs.
+TEST_P(FloatConvolution, RunsInThreadsThatDidNotPlanIt) {
+  UseThreads(1);
+  const auto one = ConvolutionBackwardFilters::Plan(shape_);
+  const auto other = ConvolutionBackwardFilters::Plan(shape_);
+  ASSERT_TRUE(one.ok()) << one.status();
+  std::vector<float> alone(filters_.size());
+  (*one)->Run(x_, dy_, absl::MakeSpan(alone));
+  const auto run = [&](ConvolutionBackwardFilters* kernel) {
+    UseThreads(1);
+    std::vector<float> dfilters(filters_.size());
+    for (int i = 0; i < 10; ++i) {
+      kernel->Run(x_, dy_, absl::MakeSpan(dfilters));
+      ASSERT_EQ(dfilters, alone);
+    }
+  };
+  std::thread first(run, one->get());
+  std::thread second(run, other->get());
+  first.join();
+  second.join();
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, FloatConvolution, testing::ValuesIn(ConvolutionCases()),

@@ -135,20 +135,27 @@ TEST(ManyShapes, ProductsOfOnePlanDoNotMixTheirOperands) {
   }
 }
 
+// Whichever thread has planned them.
 TEST(ManyShapes, ProductsOfTwoPlansRunAtOnce) {
-  const auto planned = [](uint32_t number) {
-    const ManyShapes many_shapes(true);
-    return std::make_unique<PlannedProduct>(ProductShape{1, 100, 48, 30}, Epilogues()[1], number);
-  };
-  // Both are planned by this thread.
-  const std::unique_ptr<PlannedProduct> one = planned(1);
-  const std::unique_ptr<PlannedProduct> other = planned(10);
-  const auto run = [](PlannedProduct* product) {
-    for (int i = 0; i < 200; ++i) ASSERT_EQ(product->Run(), product->alone);
-  };
-  std::thread thread(run, one.get());
-  run(other.get());
-  thread.join();
+  UseThreads(1);
+  for (const bool is_for_many : {true, false}) {
+    for (const int64_t inner : {48, 1001}) {
+      const auto planned = [&](uint32_t number) {
+        const ManyShapes many_shapes(is_for_many);
+        const ProductShape shape{1, 100, inner, 30, false, true};
+        return std::make_unique<PlannedProduct>(shape, Epilogues()[1], number);
+      };
+      const auto run = [](PlannedProduct* product) {
+        UseThreads(1);
+        for (int i = 0; i < 100; ++i) ASSERT_EQ(product->Run(), product->alone);
+      };
+      const std::unique_ptr<PlannedProduct> one = planned(1);
+      const std::unique_ptr<PlannedProduct> other = planned(10);
+      std::thread thread(run, one.get());
+      run(other.get());
+      thread.join();
+    }
+  }
 }
 
 Bits RunConvolution(const ConvolutionShape& wanted, const Epilogue& epilogue, bool adds_to_output,

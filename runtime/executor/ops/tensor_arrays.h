@@ -30,25 +30,21 @@ struct HeldArray {
   bool FitsIn(const HeldArray& other) const;
 };
 
-// Attached to a value that lod_rank_table writes, by shared pointer.
-struct RankTable {
-  struct Ranked {
-    int64_t sequence;
-    int64_t begin;  // row
-    int64_t length;
-  };
-  std::vector<Ranked> sequences;  // longest first
-  int64_t rows = 0;
-
-  int64_t CountLongerThan(int64_t step) const;
-  int64_t steps() const { return sequences.empty() ? 0 : sequences.front().length; }
-};
-
 // The type of values that are no tensors, such as arrays.
 const TensorType& NoElements();
 
 // The array that an input is. Error (kInvalidArgument): it is a tensor.
 absl::StatusOr<const HeldArray*> ReadArray(const OpPlanner& op, absl::string_view slot);
+
+// Declares that Out is an array with such a tensor: the one that its variable holds or, if it
+// `is_new`, another, which the op's step has to empty.
+absl::StatusOr<HeldArray> WriteArray(OpPlanner& op, const TensorType& type,
+                                     const std::vector<int64_t>& most_offsets, bool* is_new);
+
+// The input I, the place of a tensor in an array, and what it is in a run. Error of that
+// (kInvalidArgument): no array is so long.
+absl::StatusOr<Buffer> ReadPlace(OpPlanner& op);
+absl::StatusOr<int64_t> PlaceIn(const StepContext& run, Buffer place);
 
 // Adds an array to another one, tensor by tensor. Error (kInvalidArgument): tensors in one place
 // have other extents. REQUIRES: the tensors are FP32.

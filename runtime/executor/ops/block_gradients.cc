@@ -119,6 +119,7 @@ class BlockGradientPlan {
       shape.dims = *restored.dims;
       shape.offsets = restored.offsets;
       shape.op = kept->decides;
+      shape.only_rows = kept->only_rows;
       inner.SetRunShape(*read.read, shape);
     }
     if (kept->is_set) {

@@ -37,7 +37,6 @@ absl::Status PlanWrite(OpPlanner& op) {
   AddArrayStep(op, std::move(reads), {}, [=, array = held.array](const StepContext& run) {
     ASSIGN_OR_RETURN(const int64_t at, PlaceIn(run, place));
     const Dims dims = shape.DimsIn(run);
-    RETURN_IF_ERROR(CheckDecidesRows(dims, shape.most));
     if (is_new) array->Clear();
     TensorArray::Element& element = array->Set(at);
     element.dims.assign(dims.begin(), dims.end());

@@ -104,14 +104,10 @@ absl::Status PlanWhile(OpPlanner& op) {
   RunKeeping keeping(op);
   ASSIGN_OR_RETURN(const std::unique_ptr<BlockInPlanning> in_planning,
                    PlanRepeatedBlock(op, *block, &keeping));
-  PlannedBlock& planned = *in_planning->planned;
   const std::vector<WrittenAround>& all_written = in_planning->crossing.written;
   for (size_t i = 0; i < all_written.size(); ++i) {
-    const WrittenAround& written = all_written[i];
-    const auto* held = op.builder().Attached<HeldArray>(*written.exit);
-    const bool is_unset = !op.builder().IsPlanned(*written.before);
-    if (held != nullptr && is_unset) planned.unset_arrays.push_back(held->array);
-    if (written.before == &op.InputValue("Condition")) condition = planned.kept[i].buffer;
+    if (all_written[i].before != &op.InputValue("Condition")) continue;
+    condition = in_planning->planned->kept[i].buffer;
   }
   StepKernel step = BlockStep(in_planning->planned, nullptr);
   RETURN_IF_ERROR(keeping.Finish(in_planning.get(), &step));

@@ -61,15 +61,18 @@ absl::StatusOr<KeptVariable> Keep(OpPlanner& op, const WrittenAround& written,
 }
 
 // Declares where a variable is after the op. REQUIRES: the block was planned.
-absl::Status WriteExit(OpPlanner& op, const PlannedBlock& planned, const PlanBuilder& inner,
-                       const WrittenAround& written, KeptVariable* kept) {
+absl::Status WriteExit(OpPlanner& op, const PlanBuilder& inner, const WrittenAround& written,
+                       PlannedBlock* planned, KeptVariable* kept) {
   PlanBuilder& builder = op.builder();
   const Value& after = *written.after;
   kept->tensor =
-      planned.plan->persistables[inner.KeptNumber(written.before->variable())].buffer.index;
+      planned->plan->persistables[inner.KeptNumber(written.before->variable())].buffer.index;
   kept->buffer = builder.Write(*written.exit, inner.TypeOf(after), Layout::kRowMajor);
   builder.SetLod(*written.exit, inner.LodOf(after));
   PassOnArray(inner, after, &builder, *written.exit);
+  const auto* const array = builder.Attached<HeldArray>(*written.exit);
+  const bool is_unset = !kept->before && written.before->origin() != Value::Origin::kLoopHead;
+  if (array != nullptr && is_unset) planned->unset_arrays.push_back(array->array);
   if (kept->is_set) {
     builder.Attach(*written.exit, IsSet{*kept->is_set});
     const IsSet* const run_sets_it = inner.Attached<IsSet>(after);
@@ -78,11 +81,11 @@ absl::Status WriteExit(OpPlanner& op, const PlannedBlock& planned, const PlanBui
   if (!kept->before) return absl::OkStatus();
   if (inner.LodOf(after) != builder.LodOf(*written.before)) {
     return absl::UnimplementedError(
-        absl::StrCat("block ", planned.number, " writes \"", kept->name,
+        absl::StrCat("block ", planned->number, " writes \"", kept->name,
                      "\" with other offsets of sequences than it had before; want the same"));
   }
   // What the block reads unchanged is not written over.
-  const std::vector<Buffer>& given = planned.given;
+  const std::vector<Buffer>& given = planned->given;
   if (std::find(given.begin(), given.end(), *kept->before) == given.end()) {
     builder.MayLieIn(kept->buffer, *kept->before);
   }
@@ -164,7 +167,7 @@ absl::Status FinishBlock(OpPlanner& op, BlockInPlanning* in_planning) {
   planned->memory = op.Scratch("block", VarType::UINT8, in_planning->plan.arena_bytes);
   planned->plan = std::make_shared<const Plan>(std::move(in_planning->plan));
   for (size_t i = 0; i < planned->kept.size(); ++i) {
-    RETURN_IF_ERROR(WriteExit(op, *planned, in_planning->builder, in_planning->crossing.written[i],
+    RETURN_IF_ERROR(WriteExit(op, in_planning->builder, in_planning->crossing.written[i], planned,
                               &planned->kept[i]));
   }
   return absl::OkStatus();

@@ -43,7 +43,7 @@ struct PlannedBlock {
   int number = 0;             // of the block
   std::vector<Buffer> given;  // as plan->feeds
   std::vector<KeptVariable> kept;
-  std::vector<std::shared_ptr<TensorArray>> unset_arrays;  // which a loop begins to write
+  std::vector<std::shared_ptr<TensorArray>> unset_arrays;  // which the op begins to write
   Buffer memory;
   std::vector<uint8_t*> addresses;
 

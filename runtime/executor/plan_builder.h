@@ -128,6 +128,9 @@ class PlanBuilder {
 
   // The elements of a value that depends on shapes and attributes alone; nothing for any other.
   std::optional<std::vector<double>> FindKnown(const Value& value) const;
+  // Where all elements of a value lie, row major; nothing if no step has put them there, or a run
+  // decides which there are.
+  std::optional<Buffer> FindElements(const Value& value) const;
 
   // Where the elements of a value go: memory of their own. The last value of a persistable variable
   // is in its tensor when the run ends (keeping.h).

@@ -32,6 +32,8 @@ absl::Status Give(OpPlanner& op, const Value& value, PlanBuilder* inner, Planned
   return absl::OkStatus();
 }
 
+bool IsLoopHead(const Value& value) { return value.origin() == Value::Origin::kLoopHead; }
+
 // Has the block keep a variable, which begins with what it holds before the op.
 absl::StatusOr<KeptVariable> Keep(OpPlanner& op, const WrittenAround& written,
                                   const GrownArrays& grown, PlanBuilder* inner,
@@ -44,6 +46,8 @@ absl::StatusOr<KeptVariable> Keep(OpPlanner& op, const WrittenAround& written,
   if (const auto held = grown.find(written.head); held != grown.end()) {
     inner->Attach(*written.head, HeldArray(held->second));
   }
+  // What earlier runs of the block wrote.
+  if (IsLoopHead(*written.head)) SetContents(*written.head, {}, inner);
   const IsSet* const was_set = builder.Attached<IsSet>(*written.before);
   if (builder.IsPlanned(*written.before)) {
     ASSIGN_OR_RETURN(kept.before, builder.Read(*written.before, Layout::kRowMajor));
@@ -60,6 +64,14 @@ absl::StatusOr<KeptVariable> Keep(OpPlanner& op, const WrittenAround& written,
   return kept;
 }
 
+// What a variable's array has after the op: what it had before or, if the block has run, what that
+// wrote.
+ArrayContents ContentsAtExit(const PlanBuilder& around, const PlanBuilder& inner,
+                             const WrittenAround& written) {
+  if (IsLoopHead(*written.head)) return {};
+  return OneOf(ContentsOf(around, written.before), ContentsOf(inner, written.after));
+}
+
 // Declares where a variable is after the op. REQUIRES: the block was planned.
 absl::Status WriteExit(OpPlanner& op, const PlanBuilder& inner, const WrittenAround& written,
                        PlannedBlock* planned, KeptVariable* kept) {
@@ -70,8 +82,9 @@ absl::Status WriteExit(OpPlanner& op, const PlanBuilder& inner, const WrittenAro
   kept->buffer = builder.Write(*written.exit, inner.TypeOf(after), Layout::kRowMajor);
   builder.SetLod(*written.exit, inner.LodOf(after));
   PassOnArray(inner, after, &builder, *written.exit);
+  SetContents(*written.exit, ContentsAtExit(builder, inner, written), &builder);
   const auto* const array = builder.Attached<HeldArray>(*written.exit);
-  const bool is_unset = !kept->before && written.before->origin() != Value::Origin::kLoopHead;
+  const bool is_unset = !kept->before && !IsLoopHead(*written.before);
   if (array != nullptr && is_unset) planned->unset_arrays.push_back(array->array);
   if (kept->is_set) {
     builder.Attach(*written.exit, IsSet{*kept->is_set});

@@ -84,10 +84,15 @@ absl::Status PlanToArray(OpPlanner& op) {
   const TensorType type = op.InputType("X");
   ASSIGN_OR_RETURN(const Buffer x, op.Read("X", type.dtype));
   if (!op.Wants("Out")) return absl::OkStatus();
-  TensorType most = type;
-  most.dims[0] = static_cast<int64_t>(table->sequences.size());
+  HeldArray steps{nullptr, type, HeldArray::Varying::kRows};
+  steps.most.dims[0] = static_cast<int64_t>(table->sequences.size());
+  std::vector<Dims> dims;
+  for (int64_t step = 0; step < table->steps(); ++step) {
+    dims.push_back(WithRows(type.dims, table->CountLongerThan(step)));
+  }
+  steps.contents = ArrayContents::Of(std::move(dims));
   bool is_new = false;
-  ASSIGN_OR_RETURN(const HeldArray held, WriteArray(op, most, {}, &is_new));
+  ASSIGN_OR_RETURN(const HeldArray held, WriteArray(op, steps, &is_new));
   AddArrayStep(op, {x}, {}, [=, array = held.array](const StepContext& run) {
     array->Clear();
     const int64_t row = RowBytes(type);
@@ -131,6 +136,11 @@ absl::Status PlanFromArray(OpPlanner& op) {
       if (there != count) {
         return absl::InvalidArgumentError(
             absl::StrCat("X[", step, "] has ", there, " entries; want ", count));
+      }
+      if (DimsView(element->dims).subspan(1) != DimsView(type.dims).subspan(1)) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("X[", step, "] is ", DimsText(element->dims), "; want rows of ",
+                         DimsText(DimsView(type.dims).subspan(1)), ", as others have"));
       }
       for (int64_t i = 0; i < count; ++i) {
         std::memcpy(rows + (table->sequences[i].begin + step) * row,
@@ -240,11 +250,12 @@ absl::Status PlanShrinkGradient(OpPlanner& op) {
   const TensorType type = op.InputType("X");
   const TensorType kept = op.InputType("Out@GRAD");
   if (type.dims.empty()) return absl::UnimplementedError("X is a scalar; want rows");
-  RETURN_IF_ERROR(CheckFits(kept, type));
-  if (kept.dims[0] > type.dims[0]) {
+  const bool fits = kept.dims.size() == type.dims.size() && kept.dims[0] <= type.dims[0] &&
+                    kept.dims == WithRows(type.dims, kept.dims[0]);
+  if (!fits) {
     return absl::InvalidArgumentError(absl::StrCat("Out@GRAD is ", DimsText(kept.dims), " and X ",
                                                    DimsText(type.dims),
-                                                   "; want at most as many rows"));
+                                                   "; want its rows, or some of them"));
   }
   std::optional<RunShape> shape;
   if (const RunShape* found = op.TakeRunShape("Out@GRAD"); found != nullptr) shape = *found;

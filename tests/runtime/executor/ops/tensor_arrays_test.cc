@@ -200,6 +200,37 @@ TEST(TensorArrays, AreEmptyWhenARunBegins) {
   }
 }
 
+// Tensors may differ in any extents.
+TEST(ReadFromArray, GivesTensorsAsTheyWereWritten) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+    block 0 {
+      var a tensor_array f32[-1,-1] lod=0
+      fill_constant() -> (Out=zero) {shape=[1L], dtype=3, value=0.0}
+      fill_constant() -> (Out=one) {shape=[1L], dtype=3, value=1.0}
+      write_to_array(X=x, I=zero) -> (Out=a)
+      write_to_array(X=y, I=one) -> (Out=a)
+      read_from_array(X=a, I=i) -> (Out=z)
+      relu(X=z) -> (Out=positive)
+      shape(Input=z) -> (Out=extents)
+    })",
+                          Drawn("x", {2, 3}) + Drawn("y", {3, 2}) + "i i64[1] 1\n", 0,
+                          {"z", "positive", "extents"}),
+            "");
+}
+
+TEST(WriteToArray, WantsTensorsOfOneTypeAndRank) {
+  EXPECT_THAT(OpDifferences(R"(program version=2006002
+    block 0 {
+      var a tensor_array f32[-1,-1] lod=0
+      write_to_array(X=x, I=i) -> (Out=a)
+      write_to_array(X=y, I=i) -> (Out=a)
+      lod_array_length(X=a) -> (Out=n)
+    })",
+                            Drawn("x", {2, 3}) + Drawn("y", {3}) + "i i64[1] 1\n", 0, {"n"}),
+              testing::HasSubstr("X is f32 [3] and the array has f32 [2, 3]; want tensors of one "
+                                 "type and rank"));
+}
+
 // What a block wrote in one run is gone in the next, where it does not run.
 TEST(TensorArrays, AreEmptyWhereNoBlockWroteThem) {
   const Program program = ParsedProgram(R"(program version=2006002

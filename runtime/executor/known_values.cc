@@ -46,7 +46,7 @@ void KnownValues::Set(Buffer buffer, absl::Span<const double> numbers,
                       absl::Span<const BufferInfo> buffers) {
   const BufferInfo& info = buffers[buffer.index];
   absl::StatusOr<Memory> memory = AllocateMemory(info.bytes(), "known values");
-  elements_.erase(buffer.index);
+  Forget(buffer);
   if (!memory.ok()) return;
   const absl::Status status = WithElementType(info.type.dtype, [&](auto element) {
     using T = decltype(element);

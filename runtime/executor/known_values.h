@@ -22,6 +22,7 @@ class KnownValues {
   void Note(const Step& step, absl::Span<const BufferInfo> buffers);
   // Says what the elements of a buffer are. REQUIRES: there are as many.
   void Set(Buffer buffer, absl::Span<const double> numbers, absl::Span<const BufferInfo> buffers);
+  void Forget(Buffer buffer) { elements_.erase(buffer.index); }
   // The elements of a buffer, as numbers; nothing if they are unknown.
   std::optional<std::vector<double>> Find(Buffer buffer,
                                           absl::Span<const BufferInfo> buffers) const;

@@ -52,10 +52,11 @@ class BlockPlanner {
  public:
   virtual ~BlockPlanner() = default;
 
-  // The plan of a block, whose outer values `builder` has been given (PlanBuilder::AddGiven).
-  virtual absl::StatusOr<Plan> PlanBlock(const Block& block,
-                                         const std::vector<const Value*>& wanted,
-                                         PlanBuilder* builder) = 0;
+  // Plans the ops of a block, whose outer values `builder` has been given (PlanBuilder::AddGiven).
+  virtual absl::Status PlanBlock(const Block& block, const std::vector<const Value*>& wanted,
+                                 PlanBuilder* builder) = 0;
+  // The plan that they make.
+  virtual absl::StatusOr<Plan> Finish(PlanBuilder* builder) = 0;
 };
 
 // What the planners of all ops of a block share.

@@ -18,6 +18,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "ops/code_dtype.h"
 #include "ops/code_range.h"
 #include "ops/quant_math.h"
@@ -161,6 +162,8 @@ class PlanBuilder {
   // Steps that are added from now on belong to that op.
   void BeginOp(const Op* op) { op_ = op; }
   void AddStep(Step step);
+  absl::Span<const Step> steps() const { return plan_.steps; }
+  absl::Span<const BufferInfo> buffers() const { return plan_.buffers; }
   // Adds a step that copies a buffer to one of its size.
   void AddCopy(std::string name, Buffer from, Buffer to);
 

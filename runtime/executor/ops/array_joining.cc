@@ -122,7 +122,8 @@ absl::Status PlanJoin(OpPlanner& op) {
   if (!held.contents.most_size) {
     return absl::UnimplementedError(
         "how many tensors X has is known in the run alone; want them written in places that are "
-        "known before it, or --backend=reference");
+        "known before it, such as those of a loop that counts to a known number, or "
+        "--backend=reference");
   }
   const bool is_known = held.contents.tensors.has_value();
   ASSIGN_OR_RETURN(const Joined most,

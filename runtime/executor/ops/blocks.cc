@@ -10,6 +10,7 @@
 #include "proto/base/status_macros.h"
 #include "proto/program/program.h"
 #include "runtime/executor/op_plans.h"
+#include "runtime/executor/ops/followed_loop.h"
 #include "runtime/executor/ops/planned_block.h"
 #include "runtime/executor/ops/run_keeping.h"
 #include "runtime/executor/ops/tensor_arrays.h"
@@ -90,7 +91,12 @@ absl::StatusOr<std::unique_ptr<BlockInPlanning>> PlanRepeatedBlock(OpPlanner& op
       growing = written.before->variable().name();
     }
     if (!growing.empty()) continue;
+    const std::vector<ArrayContents> contents =
+        ContentsAfterLoop(op.builder(), *in_planning, op.InputValue("Condition"));
     RETURN_IF_ERROR(FinishBlock(op, in_planning.get()));
+    for (size_t written = 0; written < contents.size(); ++written) {
+      SetContents(*in_planning->crossing.written[written].exit, contents[written], &op.builder());
+    }
     return in_planning;
   }
   return absl::UnimplementedError(

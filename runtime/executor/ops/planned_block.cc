@@ -169,16 +169,15 @@ absl::Status GiveOuterValues(OpPlanner& op, const Block& block, const GrownArray
 }
 
 absl::Status PlanInner(OpPlanner& op, const Block& block, BlockInPlanning* in_planning) {
-  ASSIGN_OR_RETURN(in_planning->plan,
-                   op.block_planner().PlanBlock(block, in_planning->wanted, &in_planning->builder));
-  return absl::OkStatus();
+  return op.block_planner().PlanBlock(block, in_planning->wanted, &in_planning->builder);
 }
 
 absl::Status FinishBlock(OpPlanner& op, BlockInPlanning* in_planning) {
   PlannedBlock* const planned = in_planning->planned.get();
-  planned->addresses.resize(in_planning->plan.buffers.size());
-  planned->memory = op.Scratch("block", VarType::UINT8, in_planning->plan.arena_bytes);
-  planned->plan = std::make_shared<const Plan>(std::move(in_planning->plan));
+  ASSIGN_OR_RETURN(Plan plan, op.block_planner().Finish(&in_planning->builder));
+  planned->addresses.resize(plan.buffers.size());
+  planned->memory = op.Scratch("block", VarType::UINT8, plan.arena_bytes);
+  planned->plan = std::make_shared<const Plan>(std::move(plan));
   for (size_t i = 0; i < planned->kept.size(); ++i) {
     RETURN_IF_ERROR(WriteExit(op, in_planning->builder, in_planning->crossing.written[i], planned,
                               &planned->kept[i]));

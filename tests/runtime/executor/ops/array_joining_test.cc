@@ -157,6 +157,92 @@ TEST(TensorArrayToTensor, JoinsStepsOfSequences) {
             "");
 }
 
+// A loop that writes x + i, of 0 to `limit`, in place i.
+std::string Loop(const std::string& limit, const std::string& place, const std::string& after) {
+  return absl::StrCat(R"(program version=2006002
+  block 0 {
+    var x f32[2,3]
+    var flags bool[6]
+    var a tensor_array f32[2,3] lod=0
+    fill_constant() -> (Out=i) {shape=[1L], dtype=3, value=0.0}
+    )",
+                      limit, R"(
+    less_than(X=i, Y=limit) -> (Out=goes_on)
+    while(X=[x, i, limit, flags], Condition=goes_on) -> (Out=[a, i, goes_on], StepScopes=[]) {
+      sub_block=block(1)}
+    )",
+                      after, R"(
+  }
+  block 1 parent=0 {
+    cast(X=i) -> (Out=number) {in_dtype=3, out_dtype=5}
+    elementwise_add(X=x, Y=number) -> (Out=y) {axis=-1}
+    )",
+                      place, R"(
+  })");
+}
+
+constexpr char kCount[] = R"(write_to_array(X=y, I=i) -> (Out=a)
+    increment(X=i) -> (Out=i)
+    less_than(X=i, Y=limit) -> (Out=goes_on))";
+constexpr char kFive[] = "fill_constant() -> (Out=limit) {shape=[1L], dtype=3, value=5.0}";
+
+TEST(TensorArrayToTensor, JoinsWhatACountingLoopWrites) {
+  for (const char* attributes : {"axis=0", "axis=1", "axis=1, use_stack=true"}) {
+    SCOPED_TRACE(attributes);
+    EXPECT_EQ(
+        OpDifferences(Loop(kFive, kCount,
+                           absl::StrCat("tensor_array_to_tensor(X=a) -> (Out=z, OutIndex=n) {",
+                                        attributes, R"(}
+    reduce_sum(X=z) -> (Out=sums) {dim=[1], keep_dim=false}
+    flatten2(X=z) -> (Out=matrix, XShape=s) {axis=1}
+    transpose(X=matrix) -> (Out=turned) {axis=[1, 0]})")),
+                      Drawn("x", {2, 3}) + "flags bool[6] 1 1 1 1 1 1\n", 1e-6,
+                      {"z", "n", "sums", "turned"}),
+        "");
+  }
+}
+
+// As lists that grow are written: in the place after the last one.
+TEST(TensorArrayToTensor, JoinsWhatALoopAppends) {
+  const std::string begin = absl::StrCat(kFive, "\nwrite_to_array(X=x, I=i) -> (Out=a)");
+  EXPECT_EQ(
+      OpDifferences(Loop(begin, R"(lod_array_length(X=a) -> (Out=end)
+    write_to_array(X=y, I=end) -> (Out=a)
+    increment(X=i) -> (Out=i)
+    less_than(X=i, Y=limit) -> (Out=goes_on))",
+                         R"(tensor_array_to_tensor(X=a) -> (Out=z, OutIndex=n) {axis=0}
+    transpose(X=z) -> (Out=turned) {axis=[1, 0]})"),
+                    Drawn("x", {2, 3}) + "flags bool[6] 1 1 1 1 1 1\n", 0, {"z", "n", "turned"}),
+      "");
+}
+
+// The loop ends when a flag is false, and no later than it counts to.
+TEST(TensorArrayToTensor, JoinsWhatALoopWritesThatMayEndBefore) {
+  const std::string program = Loop(kFive, R"(write_to_array(X=y, I=i) -> (Out=a)
+    increment(X=i) -> (Out=i)
+    less_than(X=i, Y=limit) -> (Out=is_below)
+    gather(X=flags, Index=i) -> (Out=flag)
+    logical_and(X=is_below, Y=flag) -> (Out=goes_on))",
+                                   R"(tensor_array_to_tensor(X=a) -> (Out=z, OutIndex=n) {
+      axis=0, use_stack=true}
+    relu(X=z) -> (Out=positive))");
+  for (const char* flags : {"0 0 0 1 1 1", "0 1 1 0 1 1", "0 1 1 1 1 1"}) {
+    EXPECT_EQ(OpDifferences(program, Drawn("x", {2, 3}) + "flags bool[6] " + flags + "\n", 0,
+                            {"z", "n", "positive"}),
+              "")
+        << flags;
+  }
+}
+
+TEST(TensorArrayToTensor, WantsALoopThatCountsToWhatIsKnown) {
+  EXPECT_THAT(
+      OpDifferences(Loop("", kCount, "tensor_array_to_tensor(X=a) -> (Out=z, OutIndex=n) {axis=0}"),
+                    Drawn("x", {2, 3}) + "flags bool[6] 1 1 1 1 1 1\nlimit i64[1] 3\n", 0, {"z"}),
+      HasSubstr("how many tensors X has is known in the run alone; want them written in places "
+                "that are known before it, such as those of a loop that counts to a known number, "
+                "or --backend=reference"));
+}
+
 // A block that may not run writes the second one.
 TEST(TensorArrayToTensor, JoinsWhatABlockMayHaveWritten) {
   for (const char* condition : {"0", "1"}) {

@@ -57,7 +57,8 @@ struct KeptValue {
   std::optional<Part> dims;   // RunShape
   std::vector<Part> offsets;  // of each level
   std::optional<Part> is_set;
-  const Op* decides = nullptr;
+  const Op* decides = nullptr;  // the others of RunShape
+  bool only_rows = true;
   std::optional<HeldArray> array;
   std::shared_ptr<const HeldRuns> inner;
   size_t place = 0;  // in Run::arrays or Run::inner

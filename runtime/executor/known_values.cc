@@ -42,6 +42,21 @@ void KnownValues::Note(const Step& step, absl::Span<const BufferInfo> buffers) {
   for (const Buffer written : step.writes) elements_.erase(written.index);
 }
 
+void KnownValues::Set(Buffer buffer, absl::Span<const double> numbers,
+                      absl::Span<const BufferInfo> buffers) {
+  const BufferInfo& info = buffers[buffer.index];
+  absl::StatusOr<Memory> memory = AllocateMemory(info.bytes(), "known values");
+  Forget(buffer);
+  if (!memory.ok()) return;
+  const absl::Status status = WithElementType(info.type.dtype, [&](auto element) {
+    using T = decltype(element);
+    std::transform(numbers.begin(), numbers.end(), reinterpret_cast<T*>(memory->get()),
+                   [](double number) { return static_cast<T>(number); });
+    return absl::OkStatus();
+  });
+  if (status.ok()) elements_[buffer.index] = *std::move(memory);
+}
+
 std::optional<std::vector<double>> KnownValues::Find(Buffer buffer,
                                                      absl::Span<const BufferInfo> buffers) const {
   const auto known = elements_.find(buffer.index);

@@ -20,6 +20,9 @@ class KnownValues {
   // Has to be told about each step of a plan, in order, with the plan's buffers. A step that reads
   // only known values and writes few elements is run at once, and its results are known.
   void Note(const Step& step, absl::Span<const BufferInfo> buffers);
+  // Says what the elements of a buffer are. REQUIRES: there are as many.
+  void Set(Buffer buffer, absl::Span<const double> numbers, absl::Span<const BufferInfo> buffers);
+  void Forget(Buffer buffer) { elements_.erase(buffer.index); }
   // The elements of a buffer, as numbers; nothing if they are unknown.
   std::optional<std::vector<double>> Find(Buffer buffer,
                                           absl::Span<const BufferInfo> buffers) const;

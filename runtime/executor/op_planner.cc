@@ -18,7 +18,6 @@
 #include "proto/program/op.h"
 #include "proto/program/type_names.h"
 #include "runtime/executor/block_crossing.h"
-#include "runtime/executor/ops/run_shape.h"
 
 namespace fixpoint::executor {
 namespace {
@@ -315,6 +314,16 @@ void OpPlanner::CutOutput(absl::string_view slot, LoD lod) {
 
 RunShape OpPlanner::DecideShape(absl::string_view slot, const std::vector<int64_t>& most_offsets,
                                 int index) {
+  return Decide(slot, most_offsets, index, /*only_rows=*/true);
+}
+
+RunShape OpPlanner::DecideExtents(absl::string_view slot,
+                                  const std::vector<int64_t>& most_offsets) {
+  return Decide(slot, most_offsets, 0, /*only_rows=*/false);
+}
+
+RunShape OpPlanner::Decide(absl::string_view slot, const std::vector<int64_t>& most_offsets,
+                           int index, bool only_rows) {
   const bool is_wanted = Wants(slot, index);
   const auto rank = is_wanted ? planning_.builder.TypeOf(OutputValue(slot, index)).dims.size()
                               : size_t{kMostDims};
@@ -323,19 +332,43 @@ RunShape OpPlanner::DecideShape(absl::string_view slot, const std::vector<int64_
   for (const int64_t most : most_offsets) {
     shape.offsets.push_back(Scratch(absl::StrCat("offsets of ", slot), VarType::INT64, 1 + most));
   }
+  shape.only_rows = only_rows;
   shape.op = &op_;
   if (is_wanted) planning_.builder.SetRunShape(OutputValue(slot, index), shape);
   return shape;
 }
 
 const RunShape* OpPlanner::TakeRunShape(absl::string_view slot, int index) {
+  CheckDecidesRows(InputValue(slot, index));
+  return TakeAnyRunShape(slot, index);
+}
+
+const RunShape* OpPlanner::TakeAnyRunShape(absl::string_view slot, int index) {
   const Value& value = InputValue(slot, index);
   taken_.insert(&value);
   return planning_.builder.RunShapeOf(value);
 }
 
+void OpPlanner::CheckDecidesRows(const Value& input) {
+  const RunShape* const shape = planning_.builder.RunShapeOf(input);
+  if (shape == nullptr || shape->only_rows) return;
+  const Dims most = planning_.builder.TypeOf(input).dims;
+  AddStep({{shape->dims},
+           {},
+           [from = shape->dims, most](const StepContext& run) -> absl::Status {
+             const DimsView there = run.Of<int64_t>(from);
+             const DimsView wanted = DimsView(most).subspan(1);
+             if (there.subspan(1) == wanted) return absl::OkStatus();
+             return absl::FailedPreconditionError(absl::StrCat(
+                 "an input is ", DimsText(there), "; want rows of ", DimsText(wanted)));
+           },
+           "",
+           0,
+           "check rows"});
+}
+
 void OpPlanner::KeepRunShape(absl::string_view input, absl::string_view output) {
-  const RunShape* const shape = TakeRunShape(input);
+  const RunShape* const shape = TakeAnyRunShape(input);
   if (shape == nullptr || !Wants(output)) return;
   RunShape kept = *shape;
   if (!schema_.TakesLod(output)) kept.offsets.clear();
@@ -353,20 +386,18 @@ void OpPlanner::KeepRows(absl::string_view input, absl::string_view output) {
 void OpPlanner::KeepRowsOf(const Value& input, const Value& output) {
   PlanBuilder& builder = planning_.builder;
   RunShape shape = *builder.RunShapeOf(input);
+  shape.only_rows = true;
   if (!schema_.TakesLod(output.written_by()->slot_name())) shape.offsets.clear();
-  const Dims most = builder.TypeOf(input).dims;
   const Dims dims = builder.TypeOf(output).dims;
   const Buffer from = shape.dims;
   shape.dims = Scratch(absl::StrCat("dims of ", output.variable().name()), VarType::INT64,
                        static_cast<int64_t>(dims.size()));
   AddStep({{from},
            {shape.dims},
-           [from, to = shape.dims, most, dims](const StepContext& run) {
-             const absl::Span<const int64_t> there = run.Of<int64_t>(from);
-             RETURN_IF_ERROR(CheckDecidesRows(there, most));
+           [from, to = shape.dims, dims](const StepContext& run) {
              const absl::Span<int64_t> found = run.Of<int64_t>(to);
              std::copy(dims.begin(), dims.end(), found.begin());
-             found[0] = there[0];
+             found[0] = run.Of<int64_t>(from)[0];
              return absl::OkStatus();
            },
            "",
@@ -397,6 +428,7 @@ void OpPlanner::PassRowsOn() {
     if (first == nullptr || is_first_cut) first = input->value();
   }
   if (first == nullptr) return;
+  CheckDecidesRows(*first);
   const Dims most = builder.TypeOf(*first).dims;
   const Buffer rows = builder.RunShapeOf(*first)->dims;
   // A matrix, whose rows are no rows of the result.
@@ -408,6 +440,7 @@ void OpPlanner::PassRowsOn() {
     const Dims& dims = builder.TypeOf(*input->value()).dims;
     const RunShape* const shape = builder.RunShapeOf(*input->value());
     if (shape == nullptr && (dims.size() != most.size() || dims[0] != most[0])) continue;
+    CheckDecidesRows(*input->value());
     // Elsewhere it would be repeated for each row.
     std::vector<Buffer> reads = {rows};
     if (shape != nullptr) reads.push_back(shape->dims);

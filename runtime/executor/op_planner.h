@@ -52,10 +52,11 @@ class BlockPlanner {
  public:
   virtual ~BlockPlanner() = default;
 
-  // The plan of a block, whose outer values `builder` has been given (PlanBuilder::AddGiven).
-  virtual absl::StatusOr<Plan> PlanBlock(const Block& block,
-                                         const std::vector<const Value*>& wanted,
-                                         PlanBuilder* builder) = 0;
+  // Plans the ops of a block, whose outer values `builder` has been given (PlanBuilder::AddGiven).
+  virtual absl::Status PlanBlock(const Block& block, const std::vector<const Value*>& wanted,
+                                 PlanBuilder* builder) = 0;
+  // The plan that they make.
+  virtual absl::StatusOr<Plan> Finish(PlanBuilder* builder) = 0;
 };
 
 // What the planners of all ops of a block share.
@@ -180,13 +181,19 @@ class OpPlanner {
   // REQUIRES: the output was written, row major.
   RunShape DecideShape(absl::string_view slot, const std::vector<int64_t>& most_offsets = {},
                        int index = 0);
-  // What a run decides of an input; null: its type is what it is. By asking, the plan function
-  // declares that it reads no more than there is; it may not read other inputs of such a shape.
+  // The same where a run may decide other extents too than the number of rows.
+  RunShape DecideExtents(absl::string_view slot, const std::vector<int64_t>& most_offsets = {});
+  // How many rows a run decides that an input has; null: its type is what it is. By asking, the
+  // plan function declares that it reads no more than there is; it may not read other inputs of
+  // such a shape. Adds a step that fails (kFailedPrecondition) where a run may decide more than the
+  // number of rows, and has, so that rows lie elsewhere in memory than the plan says.
   const RunShape* TakeRunShape(absl::string_view slot, int index = 0);
+  // The same for a plan function that takes any extents.
+  const RunShape* TakeAnyRunShape(absl::string_view slot, int index = 0);
   // Declares that an output has the extents and offsets of an input, whoever decides them.
   void KeepRunShape(absl::string_view input, absl::string_view output);
   // Declares that an output has the rows of an input, and the other extents of its type. Adds the
-  // step that finds them. Error of that: the input has no such rows in the run.
+  // step that finds them, and that of TakeRunShape.
   void KeepRows(absl::string_view input, absl::string_view output);
   // For an op that computes each row by itself, after its plan function: where a run decides the
   // rows of inputs that the function did not take, it decides as many of the outputs. What is
@@ -196,6 +203,9 @@ class OpPlanner {
 
  private:
   bool ComputesRows() const;
+  RunShape Decide(absl::string_view slot, const std::vector<int64_t>& most_offsets, int index,
+                  bool only_rows);
+  void CheckDecidesRows(const Value& input);
   void KeepRowsOf(const Value& input, const Value& output);
   // The op, with inputs whose values are known turned into attributes.
   const OpDesc& desc() const;

@@ -65,7 +65,8 @@ struct RunShape {
   // INT64, for each level of sequences, outermost first: how many offsets, and then those; none:
   // there is no such level in the run.
   std::vector<Buffer> offsets;
-  const Op* op = nullptr;  // whose step writes both
+  bool only_rows = true;   // whether the other extents are those of the type
+  const Op* op = nullptr;  // whose step writes dims and offsets
 
   bool has_offsets() const { return !offsets.empty(); }
   // Both.

@@ -124,6 +124,9 @@ std::optional<Buffer> PlanBuilder::EntryOf(const Variable& variable, const Tenso
 
 void PlanBuilder::AddGiven(const Value& value, const PlanBuilder& around) {
   AddFeed(value, value.variable().name(), {around.TypeOf(value), around.LodOf(value)});
+  if (const auto known = around.FindKnown(value)) {
+    known_.Set(*FindElements(value), *known, plan_.buffers);
+  }
 }
 
 void PlanBuilder::AddGivenCodes(const Value& value, const PlanBuilder& around) {
@@ -329,9 +332,13 @@ const Codes* PlanBuilder::FindNumbers(const Value& value) const {
 }
 
 std::optional<std::vector<double>> PlanBuilder::FindKnown(const Value& value) const {
+  const std::optional<Buffer> elements = FindElements(value);
+  return elements ? known_.Find(*elements, plan_.buffers) : std::nullopt;
+}
+
+std::optional<Buffer> PlanBuilder::FindElements(const Value& value) const {
   const PlannedValue& planned = Find(value);
-  if (!planned.row_major || planned.run_shape) return std::nullopt;
-  return known_.Find(*planned.row_major, plan_.buffers);
+  return planned.run_shape ? std::nullopt : planned.row_major;
 }
 
 bool PlanBuilder::IsTensorOf(const Variable& variable, Buffer buffer) const {

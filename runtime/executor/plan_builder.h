@@ -18,6 +18,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "ops/code_dtype.h"
 #include "ops/code_range.h"
 #include "ops/quant_math.h"
@@ -128,6 +129,9 @@ class PlanBuilder {
 
   // The elements of a value that depends on shapes and attributes alone; nothing for any other.
   std::optional<std::vector<double>> FindKnown(const Value& value) const;
+  // Where all elements of a value lie, row major; nothing if no step has put them there, or a run
+  // decides which there are.
+  std::optional<Buffer> FindElements(const Value& value) const;
 
   // Where the elements of a value go: memory of their own. The last value of a persistable variable
   // is in its tensor when the run ends (keeping.h).
@@ -158,6 +162,8 @@ class PlanBuilder {
   // Steps that are added from now on belong to that op.
   void BeginOp(const Op* op) { op_ = op; }
   void AddStep(Step step);
+  absl::Span<const Step> steps() const { return plan_.steps; }
+  absl::Span<const BufferInfo> buffers() const { return plan_.buffers; }
   // Adds a step that copies a buffer to one of its size.
   void AddCopy(std::string name, Buffer from, Buffer to);
 

@@ -63,8 +63,8 @@ class Planner final : public BlockPlanner {
     return builder.Finish(fetched, {request_.has_constants, request_.keeps_all});
   }
 
-  absl::StatusOr<Plan> PlanBlock(const Block& block, const std::vector<const Value*>& wanted,
-                                 PlanBuilder* builder) override {
+  absl::Status PlanBlock(const Block& block, const std::vector<const Value*>& wanted,
+                         PlanBuilder* builder) override {
     RETURN_IF_ERROR(PlanOps(block, wanted, builder));
     for (const Value* value : wanted) {
       if (builder->Attached<ReadAtEnd>(*value) != nullptr) {
@@ -73,6 +73,10 @@ class Planner final : public BlockPlanner {
       const IsSet* const is_set = builder->Attached<IsSet>(*value);
       if (is_set != nullptr) builder->AddResult(is_set->flag);
     }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<Plan> Finish(PlanBuilder* builder) override {
     return builder->Finish({}, {/*has_constants=*/false, request_.keeps_all});
   }
 

@@ -307,7 +307,7 @@ absl::Status PlanClipByNorm(OpPlanner& op) {
 }
 
 absl::Status PlanSquaredL2Norm(OpPlanner& op) {
-  const RunShape* const decided = op.TakeRunShape("X");
+  const RunShape* const decided = op.TakeAnyRunShape("X");
   const std::optional<RunShape> shape = decided != nullptr ? std::optional(*decided) : std::nullopt;
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", op.InputLayout("X")));
   const Buffer out = op.WriteAs("Out", {VarType::FP32, {1}});

@@ -42,7 +42,7 @@ struct RowsRead {
 };
 
 absl::StatusOr<RowsRead> ReadRows(OpPlanner& op, const char* slot, VarType::Type dtype) {
-  RowsRead rows{Buffer(), ReadShape::Of(op, slot), slot};
+  RowsRead rows{Buffer(), ReadShape::OfAny(op, slot), slot};
   ASSIGN_OR_RETURN(rows.buffer, op.Read(slot, dtype));
   return rows;
 }

@@ -119,6 +119,7 @@ class BlockGradientPlan {
       shape.dims = *restored.dims;
       shape.offsets = restored.offsets;
       shape.op = kept->decides;
+      shape.only_rows = kept->only_rows;
       inner.SetRunShape(*read.read, shape);
     }
     if (kept->is_set) {
@@ -137,6 +138,7 @@ class BlockGradientPlan {
     HeldArray made = *array;
     made.array = std::make_shared<TensorArray>();
     made.most_offsets.clear();
+    made.contents = {};
     return made;
   }
 
@@ -148,7 +150,10 @@ class BlockGradientPlan {
       type = {builder_.TypeOf(*outer), builder_.LodOf(*outer)};
       ASSIGN_OR_RETURN(given.outer, builder_.Read(*outer, Layout::kRowMajor));
       if (const auto* is_set = builder_.Attached<IsSet>(*outer)) given.is_set = is_set->flag;
-      if (const auto* array = builder_.Attached<HeldArray>(*outer)) given.array = *array;
+      if (const auto* array = builder_.Attached<HeldArray>(*outer)) {
+        given.array = *array;
+        given.array->contents = {};
+      }
       if (builder_.RunShapeOf(*outer) != nullptr) {
         return absl::UnimplementedError(absl::StrCat("\"", outer->variable().name(),
                                                      "\" has extents that a run decides; want ones "
@@ -234,9 +239,8 @@ class BlockGradientPlan {
     const Value* const end = EndOf(gradient);
     if (made->carried < 0 && end != nullptr) {
       if (const auto* array = in_planning_.builder.Attached<HeldArray>(*end)) {
-        RETURN_IF_ERROR(CheckFits(array->most, made->array->most));
+        RETURN_IF_ERROR(made->array->MakeRoomFor(*array));
         made->inner_array = array->array;
-        made->array->most.dims[0] = std::max(made->array->most.dims[0], array->most.dims[0]);
       }
     }
     made->outer = builder_.Write(outer, NoElements(), Layout::kRowMajor);

@@ -10,6 +10,7 @@
 #include "proto/base/status_macros.h"
 #include "proto/program/program.h"
 #include "runtime/executor/op_plans.h"
+#include "runtime/executor/ops/followed_loop.h"
 #include "runtime/executor/ops/planned_block.h"
 #include "runtime/executor/ops/run_keeping.h"
 #include "runtime/executor/ops/tensor_arrays.h"
@@ -90,7 +91,12 @@ absl::StatusOr<std::unique_ptr<BlockInPlanning>> PlanRepeatedBlock(OpPlanner& op
       growing = written.before->variable().name();
     }
     if (!growing.empty()) continue;
+    const std::vector<ArrayContents> contents =
+        ContentsAfterLoop(op.builder(), *in_planning, op.InputValue("Condition"));
     RETURN_IF_ERROR(FinishBlock(op, in_planning.get()));
+    for (size_t written = 0; written < contents.size(); ++written) {
+      SetContents(*in_planning->crossing.written[written].exit, contents[written], &op.builder());
+    }
     return in_planning;
   }
   return absl::UnimplementedError(
@@ -104,14 +110,10 @@ absl::Status PlanWhile(OpPlanner& op) {
   RunKeeping keeping(op);
   ASSIGN_OR_RETURN(const std::unique_ptr<BlockInPlanning> in_planning,
                    PlanRepeatedBlock(op, *block, &keeping));
-  PlannedBlock& planned = *in_planning->planned;
   const std::vector<WrittenAround>& all_written = in_planning->crossing.written;
   for (size_t i = 0; i < all_written.size(); ++i) {
-    const WrittenAround& written = all_written[i];
-    const auto* held = op.builder().Attached<HeldArray>(*written.exit);
-    const bool is_unset = !op.builder().IsPlanned(*written.before);
-    if (held != nullptr && is_unset) planned.unset_arrays.push_back(held->array);
-    if (written.before == &op.InputValue("Condition")) condition = planned.kept[i].buffer;
+    if (all_written[i].before != &op.InputValue("Condition")) continue;
+    condition = in_planning->planned->kept[i].buffer;
   }
   StepKernel step = BlockStep(in_planning->planned, nullptr);
   RETURN_IF_ERROR(keeping.Finish(in_planning.get(), &step));

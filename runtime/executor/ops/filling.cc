@@ -137,7 +137,7 @@ absl::Status PlanAssignValue(OpPlanner& op) {
 
 absl::Status PlanShape(OpPlanner& op) {
   const Dims& dims = op.InputDims("Input");
-  if (const RunShape* const shape = op.TakeRunShape("Input"); shape != nullptr) {
+  if (const RunShape* const shape = op.TakeAnyRunShape("Input"); shape != nullptr) {
     const Buffer out = op.WriteAs("Out", {VarType::INT32, {static_cast<int64_t>(dims.size())}});
     op.AddStep({{shape->dims}, {out}, [from = shape->dims, out](const StepContext& run) {
                   const absl::Span<const int64_t> there = run.Of<int64_t>(from);

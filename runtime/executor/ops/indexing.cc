@@ -93,7 +93,7 @@ absl::Status PlanWhereIndex(OpPlanner& op) {
 
 // Known from the shape, or when the run decides it.
 absl::Status PlanIsEmpty(OpPlanner& op) {
-  const ReadShape shape = ReadShape::Of(op, "X");
+  const ReadShape shape = ReadShape::OfAny(op, "X");
   const Buffer out = op.WriteAs("Out", {VarType::BOOL, {1}});
   op.AddStep({shape.buffers(), {out}, [=](const StepContext& run) {
                 const Dims dims = shape.DimsIn(run);

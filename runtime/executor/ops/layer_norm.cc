@@ -62,7 +62,7 @@ absl::Status PlanLayerNorm(OpPlanner& op) {
   const Buffer mean = op.WriteAs("Mean", {VarType::FP32, {shape.rows}});
   const Buffer variance = op.WriteAs("Variance", {VarType::FP32, {shape.rows}});
   if (op.attributes().Int("begin_norm_axis") == 1) {
-    op.KeepRunShape("X", "Y");
+    op.KeepRows("X", "Y");
     op.KeepRows("X", "Mean");
     op.KeepRows("X", "Variance");
   }

@@ -27,13 +27,12 @@ struct Rows {
 // An input in a run: its entries are sequences at a level or, without one, rows.
 class Entries {
  public:
-  // Errors: the level does not cut what is below it (kInvalidArgument); those of CheckDecidesRows.
+  // Error (kInvalidArgument): the level does not cut what is below it.
   static absl::StatusOr<Entries> Of(absl::string_view slot, const StepContext& run,
                                     const ReadShape& shape, size_t level, Buffer x,
                                     const TensorType& type) {
     const Dims dims = shape.DimsIn(run);
     const LoD lod = shape.LodIn(run);
-    RETURN_IF_ERROR(CheckDecidesRows(dims, shape.most));
     Entries entries;
     entries.from_ = run.Of<uint8_t>(x).data();
     entries.row_bytes_ = RowBytes(type);

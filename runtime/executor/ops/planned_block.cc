@@ -32,6 +32,8 @@ absl::Status Give(OpPlanner& op, const Value& value, PlanBuilder* inner, Planned
   return absl::OkStatus();
 }
 
+bool IsLoopHead(const Value& value) { return value.origin() == Value::Origin::kLoopHead; }
+
 // Has the block keep a variable, which begins with what it holds before the op.
 absl::StatusOr<KeptVariable> Keep(OpPlanner& op, const WrittenAround& written,
                                   const GrownArrays& grown, PlanBuilder* inner,
@@ -44,6 +46,8 @@ absl::StatusOr<KeptVariable> Keep(OpPlanner& op, const WrittenAround& written,
   if (const auto held = grown.find(written.head); held != grown.end()) {
     inner->Attach(*written.head, HeldArray(held->second));
   }
+  // What earlier runs of the block wrote.
+  if (IsLoopHead(*written.head)) SetContents(*written.head, {}, inner);
   const IsSet* const was_set = builder.Attached<IsSet>(*written.before);
   if (builder.IsPlanned(*written.before)) {
     ASSIGN_OR_RETURN(kept.before, builder.Read(*written.before, Layout::kRowMajor));
@@ -60,16 +64,28 @@ absl::StatusOr<KeptVariable> Keep(OpPlanner& op, const WrittenAround& written,
   return kept;
 }
 
+// What a variable's array has after the op: what it had before or, if the block has run, what that
+// wrote.
+ArrayContents ContentsAtExit(const PlanBuilder& around, const PlanBuilder& inner,
+                             const WrittenAround& written) {
+  if (IsLoopHead(*written.head)) return {};
+  return OneOf(ContentsOf(around, written.before), ContentsOf(inner, written.after));
+}
+
 // Declares where a variable is after the op. REQUIRES: the block was planned.
-absl::Status WriteExit(OpPlanner& op, const PlannedBlock& planned, const PlanBuilder& inner,
-                       const WrittenAround& written, KeptVariable* kept) {
+absl::Status WriteExit(OpPlanner& op, const PlanBuilder& inner, const WrittenAround& written,
+                       PlannedBlock* planned, KeptVariable* kept) {
   PlanBuilder& builder = op.builder();
   const Value& after = *written.after;
   kept->tensor =
-      planned.plan->persistables[inner.KeptNumber(written.before->variable())].buffer.index;
+      planned->plan->persistables[inner.KeptNumber(written.before->variable())].buffer.index;
   kept->buffer = builder.Write(*written.exit, inner.TypeOf(after), Layout::kRowMajor);
   builder.SetLod(*written.exit, inner.LodOf(after));
   PassOnArray(inner, after, &builder, *written.exit);
+  SetContents(*written.exit, ContentsAtExit(builder, inner, written), &builder);
+  const auto* const array = builder.Attached<HeldArray>(*written.exit);
+  const bool is_unset = !kept->before && !IsLoopHead(*written.before);
+  if (array != nullptr && is_unset) planned->unset_arrays.push_back(array->array);
   if (kept->is_set) {
     builder.Attach(*written.exit, IsSet{*kept->is_set});
     const IsSet* const run_sets_it = inner.Attached<IsSet>(after);
@@ -78,11 +94,11 @@ absl::Status WriteExit(OpPlanner& op, const PlannedBlock& planned, const PlanBui
   if (!kept->before) return absl::OkStatus();
   if (inner.LodOf(after) != builder.LodOf(*written.before)) {
     return absl::UnimplementedError(
-        absl::StrCat("block ", planned.number, " writes \"", kept->name,
+        absl::StrCat("block ", planned->number, " writes \"", kept->name,
                      "\" with other offsets of sequences than it had before; want the same"));
   }
   // What the block reads unchanged is not written over.
-  const std::vector<Buffer>& given = planned.given;
+  const std::vector<Buffer>& given = planned->given;
   if (std::find(given.begin(), given.end(), *kept->before) == given.end()) {
     builder.MayLieIn(kept->buffer, *kept->before);
   }
@@ -153,18 +169,17 @@ absl::Status GiveOuterValues(OpPlanner& op, const Block& block, const GrownArray
 }
 
 absl::Status PlanInner(OpPlanner& op, const Block& block, BlockInPlanning* in_planning) {
-  ASSIGN_OR_RETURN(in_planning->plan,
-                   op.block_planner().PlanBlock(block, in_planning->wanted, &in_planning->builder));
-  return absl::OkStatus();
+  return op.block_planner().PlanBlock(block, in_planning->wanted, &in_planning->builder);
 }
 
 absl::Status FinishBlock(OpPlanner& op, BlockInPlanning* in_planning) {
   PlannedBlock* const planned = in_planning->planned.get();
-  planned->addresses.resize(in_planning->plan.buffers.size());
-  planned->memory = op.Scratch("block", VarType::UINT8, in_planning->plan.arena_bytes);
-  planned->plan = std::make_shared<const Plan>(std::move(in_planning->plan));
+  ASSIGN_OR_RETURN(Plan plan, op.block_planner().Finish(&in_planning->builder));
+  planned->addresses.resize(plan.buffers.size());
+  planned->memory = op.Scratch("block", VarType::UINT8, plan.arena_bytes);
+  planned->plan = std::make_shared<const Plan>(std::move(plan));
   for (size_t i = 0; i < planned->kept.size(); ++i) {
-    RETURN_IF_ERROR(WriteExit(op, *planned, in_planning->builder, in_planning->crossing.written[i],
+    RETURN_IF_ERROR(WriteExit(op, in_planning->builder, in_planning->crossing.written[i], planned,
                               &planned->kept[i]));
   }
   return absl::OkStatus();

@@ -43,7 +43,7 @@ struct PlannedBlock {
   int number = 0;             // of the block
   std::vector<Buffer> given;  // as plan->feeds
   std::vector<KeptVariable> kept;
-  std::vector<std::shared_ptr<TensorArray>> unset_arrays;  // which a loop begins to write
+  std::vector<std::shared_ptr<TensorArray>> unset_arrays;  // which the op begins to write
   Buffer memory;
   std::vector<uint8_t*> addresses;
 
@@ -62,7 +62,6 @@ struct BlockInPlanning {
   PlanBuilder builder{PlanBuilder::Of::kBlock};
   std::shared_ptr<PlannedBlock> planned = std::make_shared<PlannedBlock>();
   std::vector<const Value*> wanted;  // of the block
-  Plan plan;
 };
 
 // The only block of an op. Error: it has not one.
@@ -73,8 +72,8 @@ absl::Status GiveOuterValues(OpPlanner& op, const Block& block, const GrownArray
                              BlockInPlanning* in_planning);
 // Then plans what the block computes.
 absl::Status PlanInner(OpPlanner& op, const Block& block, BlockInPlanning* in_planning);
-// Then adds what the plan around has of the block, and declares where outer variables are after
-// the op.
+// Then finishes the block's plan, adds what the plan around has of it, and declares where outer
+// variables are after the op.
 absl::Status FinishBlock(OpPlanner& op, BlockInPlanning* in_planning);
 // Both.
 absl::Status PlanBlock(OpPlanner& op, const Block& block, BlockInPlanning* in_planning);

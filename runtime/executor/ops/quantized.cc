@@ -137,7 +137,7 @@ absl::StatusOr<Buffer> ReadNumber(OpPlanner& op, absl::string_view slot) {
 }
 
 std::optional<RunShape> RunShapeOfX(OpPlanner& op) {
-  const RunShape* const shape = op.TakeRunShape("X");
+  const RunShape* const shape = op.TakeAnyRunShape("X");
   return shape == nullptr ? std::nullopt : std::optional(*shape);
 }
 

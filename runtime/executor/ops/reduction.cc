@@ -103,7 +103,7 @@ absl::Status PlanReduction(OpPlanner& op, ReductionType type) {
       type == ReductionType::kSum && reading.axes.size() == op.InputDims("X").size();
   Buffer x;
   if (decided != nullptr && sums_all) {
-    ASSIGN_OR_RETURN(x, ReadWhatThereIs(op, *op.TakeRunShape("X")));
+    ASSIGN_OR_RETURN(x, ReadWhatThereIs(op, *op.TakeAnyRunShape("X")));
   } else {
     ASSIGN_OR_RETURN(x, op.ReadFloats("X", reading.x_layout));
   }

@@ -81,6 +81,7 @@ absl::Status RunKeeping::Finish(BlockInPlanning* in_planning, StepKernel* step) 
       kept.elements = PartOf(buffer, plan.buffers[buffer.index].bytes(), held_.get());
       if (const RunShape* shape = inner.RunShapeOf(*read.kept); shape != nullptr) {
         kept.decides = shape->op;
+        kept.only_rows = shape->only_rows;
         kept.dims = PartOf(shape->dims, plan.buffers[shape->dims.index].bytes(), held_.get());
         for (const Buffer level : shape->offsets) {
           kept.offsets.push_back(PartOf(level, plan.buffers[level.index].bytes(), held_.get()));

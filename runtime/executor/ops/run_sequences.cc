@@ -82,7 +82,6 @@ absl::Status PlanExpandInRun(OpPlanner& op, const ReadShape& x_shape, const Read
     using T = decltype(element);
     op.AddStep({reads, {out, out_shape.dims}, [=](const StepContext& run) {
                   const Dims dims_of_x = x_shape.DimsIn(run);
-                  RETURN_IF_ERROR(CheckDecidesRows(dims_of_x, x_shape.most));
                   ASSIGN_OR_RETURN(const Pieces pieces,
                                    ExpandedPieces(dims_of_x, {}, y_shape.DimsIn(run),
                                                   y_shape.LodIn(run), ref_level));

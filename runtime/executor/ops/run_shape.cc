@@ -1,6 +1,5 @@
 #include "runtime/executor/ops/run_shape.h"
 
-#include "absl/strings/str_cat.h"
 #include "proto/program/op.h"
 
 namespace fixpoint::executor {
@@ -11,16 +10,22 @@ void DecideLod(const StepContext& run, const RunShape& shape, const LoD& lod) {
   }
 }
 
-absl::Status CheckDecidesRows(DimsView there, DimsView most) {
-  if (there.subspan(1) == most.subspan(1)) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("an input is ", DimsText(there), "; want rows of ", DimsText(most.subspan(1))));
+namespace {
+
+ReadShape Read(const OpPlanner& op, absl::string_view slot, const RunShape* decided) {
+  ReadShape shape{op.InputDims(slot), op.InputLod(slot), std::nullopt};
+  if (decided != nullptr) shape.decided = *decided;
+  return shape;
 }
 
+}  // namespace
+
 ReadShape ReadShape::Of(OpPlanner& op, absl::string_view slot) {
-  ReadShape shape{op.InputDims(slot), op.InputLod(slot), std::nullopt};
-  if (const RunShape* decided = op.TakeRunShape(slot); decided != nullptr) shape.decided = *decided;
-  return shape;
+  return Read(op, slot, op.TakeRunShape(slot));
+}
+
+ReadShape ReadShape::OfAny(OpPlanner& op, absl::string_view slot) {
+  return Read(op, slot, op.TakeAnyRunShape(slot));
 }
 
 std::vector<int64_t> ReadShape::most_offsets() const {

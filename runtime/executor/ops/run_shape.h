@@ -9,7 +9,6 @@
 #include <optional>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "ops/dims.h"
@@ -58,17 +57,15 @@ inline absl::Span<const int64_t> OffsetsIn(const StepContext& run, const RunShap
   return decided.subspan(1, decided[0]);
 }
 
-// Error (kFailedPrecondition): a run decides more than the number of rows, so that rows lie
-// elsewhere in memory than the plan says. REQUIRES: there are rows.
-absl::Status CheckDecidesRows(DimsView there, DimsView most);
-
 // The shape of an input that a run may have decided.
 struct ReadShape {
   Dims most;
   LoD lod;  // known before the run
   std::optional<RunShape> decided;
 
+  // Takes what a run decides of the input: its rows, or any extents (OpPlanner::TakeRunShape).
   static ReadShape Of(OpPlanner& op, absl::string_view slot);
+  static ReadShape OfAny(OpPlanner& op, absl::string_view slot);
 
   std::vector<Buffer> buffers() const {
     return decided ? decided->buffers() : std::vector<Buffer>();

@@ -191,7 +191,7 @@ PlanFunction InPieces(PiecesFunction pieces_of) {
 
 absl::Status PlanExpand(OpPlanner& op) {
   const ReadShape x_shape = ReadShape::Of(op, "X");
-  const ReadShape y_shape = ReadShape::Of(op, "Y");
+  const ReadShape y_shape = ReadShape::OfAny(op, "Y");
   if (x_shape.decided || y_shape.decided) return PlanExpandInRun(op, x_shape, y_shape);
   return InPieces(PiecesOfExpand)(op);
 }
@@ -404,7 +404,7 @@ absl::Status PlanReset(OpPlanner& op) {
   const Dims& x = op.InputDims("X");
   if (op.HasInput("Y")) {
     const ReadShape x_shape = ReadShape::Of(op, "X");
-    const ReadShape y_shape = ReadShape::Of(op, "Y");
+    const ReadShape y_shape = ReadShape::OfAny(op, "Y");
     const bool is_cut = !y_shape.most_offsets().empty();
     const bool is_decided = x_shape.decided || y_shape.decided;
     if (is_decided && is_cut) return PlanResetInRun(op, x_shape, y_shape);

@@ -24,7 +24,7 @@ absl::Status PlanSoftmax(OpPlanner& op) {
   ASSIGN_OR_RETURN(const Lines lines, LinesOf(op.InputDims("X"), op.attributes().Int("axis")));
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X"));
   const Buffer y = op.WriteOver("Out", op.InputType("X"), Layout::kRowMajor, x);
-  if (!IsFirstAxis(op, "X")) op.KeepRunShape("X", "Out");
+  if (!IsFirstAxis(op, "X")) op.KeepRows("X", "Out");
   op.AddStep({{x}, {y}, [=](const StepContext& run) {
                 kernels::Softmax(lines, run.Floats(x), run.Floats(y));
                 return absl::OkStatus();
@@ -44,7 +44,7 @@ absl::Status PlanSoftmaxGradient(OpPlanner& op) {
   if (!IsFirstAxis(op, "Out")) {
     y_shape = ReadShape::Of(op, "Out");
     dy_shape = ReadShape::Of(op, "Out@GRAD");
-    op.KeepRunShape("Out", "X@GRAD");
+    op.KeepRows("Out", "X@GRAD");
   }
   const bool is_decided = y_shape.decided || dy_shape.decided;
   for (const ReadShape& shape : {y_shape, dy_shape}) {
@@ -100,7 +100,7 @@ absl::Status PlanLogSoftmax(OpPlanner& op) {
   ASSIGN_OR_RETURN(const Lines lines, LinesOf(op.InputDims("X"), op.attributes().Int("axis")));
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X"));
   const Buffer y = op.WriteOver("Out", op.InputType("X"), Layout::kRowMajor, x);
-  if (!IsFirstAxis(op, "X")) op.KeepRunShape("X", "Out");
+  if (!IsFirstAxis(op, "X")) op.KeepRows("X", "Out");
   op.AddStep({{x}, {y}, [=](const StepContext& run) {
                 kernels::LogSoftmax(lines, run.Floats(x), run.Floats(y));
                 return absl::OkStatus();

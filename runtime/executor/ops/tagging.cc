@@ -261,7 +261,7 @@ absl::Status PlanViterbi(OpPlanner& op) {
   ASSIGN_OR_RETURN(const Buffer length, op.Read("Length", VarType::INT64));
   const Buffer scores = op.WriteAs("Scores", {VarType::FP32, {batch}});
   const Buffer paths = op.WriteAs("Path", {VarType::INT64, {batch, steps}});
-  const RunShape shape = op.DecideShape("Path");
+  const RunShape shape = op.DecideExtents("Path");
   op.AddStep(
       {{input, transition, length}, {scores, paths, shape.dims}, [=](const StepContext& run) {
          const absl::Span<const int64_t> lengths = run.Of<int64_t>(length);

@@ -1,6 +1,4 @@
-// Arrays of tensors, and sequences step by step. A run decides how many rows a tensor of an array
-// has; a plan knows the most. Which rows a step of sequences has follows from their offsets, which
-// a plan knows.
+// Arrays of tensors. A run decides what extents a tensor of an array has; a plan knows the most.
 
 #include "runtime/executor/ops/tensor_arrays.h"
 
@@ -16,76 +14,55 @@
 #include "ops/lod.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/op.h"
+#include "proto/program/type_names.h"
 #include "runtime/executor/block_crossing.h"
 #include "runtime/executor/op_plans.h"
-#include "runtime/executor/ops/row_extents.h"
+#include "runtime/executor/ops/rank_tables.h"
 #include "runtime/executor/ops/run_shape.h"
 #include "runtime/executor/tensor_array.h"
+#include "runtime/tensor.h"
 
 namespace fixpoint::executor {
 namespace {
 
-absl::StatusOr<Buffer> ReadPlace(OpPlanner& op) {
-  RETURN_IF_ERROR(op.CheckSize("I", 1));
-  return op.Read("I", VarType::INT64);
-}
-
-absl::StatusOr<int64_t> PlaceIn(const StepContext& run, Buffer place) {
-  const int64_t there = run.Of<int64_t>(place)[0];
-  if (there >= 0 && there < TensorArray::kMostElements) return there;
-  return absl::InvalidArgumentError(
-      absl::StrCat("I is ", there, "; want 0 to ", TensorArray::kMostElements - 1));
-}
-
-absl::StatusOr<std::shared_ptr<const RankTable>> ReadTable(OpPlanner& op) {
-  using Table = std::shared_ptr<const RankTable>;
-  if (const auto* table = op.builder().Attached<Table>(op.InputValue("RankTable"))) return *table;
-  return absl::InvalidArgumentError(absl::StrCat(
-      "RankTable is ", DimsText(op.InputDims("RankTable")), "; want what lod_rank_table makes"));
-}
-
-// Declares that Out is an array: the one that its variable holds, or a new one.
-absl::StatusOr<HeldArray> WriteArray(OpPlanner& op, const TensorType& type,
-                                     const std::vector<int64_t>& most_offsets, bool* is_new) {
-  if (type.dims.empty()) return absl::UnimplementedError("X is a scalar; want rows");
-  const Value* before = ValueBefore(op.OutputValue("Out"));
-  const auto* there = before != nullptr ? op.builder().Attached<HeldArray>(*before) : nullptr;
-  // A loop empties an array that is unset when it begins, and then carries it along.
-  const bool is_carried = before != nullptr && before->origin() == Value::Origin::kLoopHead;
-  HeldArray held =
-      there != nullptr ? *there : HeldArray{std::make_shared<TensorArray>(), type, most_offsets};
-  RETURN_IF_ERROR(CheckFits(type, held.most));
-  held.most.dims[0] = std::max(held.most.dims[0], type.dims[0]);
-  held.most_offsets.resize(std::max(held.most_offsets.size(), most_offsets.size()));
-  for (size_t level = 0; level < most_offsets.size(); ++level) {
-    held.most_offsets[level] = std::max(held.most_offsets[level], most_offsets[level]);
+std::optional<int64_t> KnownPlace(const OpPlanner& op) {
+  const auto known = op.builder().FindKnown(op.InputValue("I"));
+  if (!known || known->front() < 0 || known->front() >= TensorArray::kMostElements) {
+    return std::nullopt;
   }
-  op.builder().Write(op.OutputValue("Out"), NoElements(), Layout::kRowMajor);
-  op.builder().Attach(op.OutputValue("Out"), held);
-  *is_new = there == nullptr && !is_carried;
-  return held;
+  return static_cast<int64_t>(known->front());
+}
+
+HeldArray::Varying VaryingOf(const ReadShape& shape) {
+  if (!shape.decided) return HeldArray::Varying::kNothing;
+  return shape.decided->only_rows ? HeldArray::Varying::kRows : HeldArray::Varying::kExtents;
 }
 
 absl::Status PlanWrite(OpPlanner& op) {
   ASSIGN_OR_RETURN(const Buffer place, ReadPlace(op));
   const TensorType type = op.InputType("X");
-  const ReadShape shape = ReadShape::Of(op, "X");
+  const ReadShape shape = ReadShape::OfAny(op, "X");
   ASSIGN_OR_RETURN(const Buffer x, op.Read("X", type.dtype));
   if (!op.Wants("Out")) return absl::OkStatus();
+  HeldArray written{nullptr, type, VaryingOf(shape), shape.most_offsets()};
+  written.contents = ContentsOf(op.builder(), ValueBefore(op.OutputValue("Out")));
+  written.contents.Write(KnownPlace(op), shape.decided ? std::nullopt : std::optional(type.dims));
   bool is_new = false;
-  ASSIGN_OR_RETURN(const HeldArray held, WriteArray(op, type, shape.most_offsets(), &is_new));
+  ASSIGN_OR_RETURN(const HeldArray held, WriteArray(op, written, &is_new));
   std::vector<Buffer> reads = shape.buffers();
   reads.insert(reads.end(), {place, x});
+  const auto element_bytes = static_cast<int64_t>(ElementSize(type.dtype));
   AddArrayStep(op, std::move(reads), {}, [=, array = held.array](const StepContext& run) {
     ASSIGN_OR_RETURN(const int64_t at, PlaceIn(run, place));
     const Dims dims = shape.DimsIn(run);
-    RETURN_IF_ERROR(CheckDecidesRows(dims, shape.most));
     if (is_new) array->Clear();
     TensorArray::Element& element = array->Set(at);
     element.dims.assign(dims.begin(), dims.end());
     element.lod = shape.LodIn(run);
+    int64_t size = element_bytes;
+    for (const int64_t dim : dims) size *= dim;
     const uint8_t* const bytes = run.Of<uint8_t>(x).data();
-    element.bytes.assign(bytes, bytes + element.dims[0] * RowBytes(type));
+    element.bytes.assign(bytes, bytes + size);
     return absl::OkStatus();
   });
   return absl::OkStatus();
@@ -102,6 +79,15 @@ absl::Status AddElementTo(const TensorArray::Element& part, int64_t place,
   auto* const there = reinterpret_cast<float*>(sum->bytes.data());
   for (size_t i = 0; i < part.bytes.size() / sizeof(float); ++i) there[i] += added[i];
   return absl::OkStatus();
+}
+
+// Error (kUnimplemented): a tensor of an array is larger than its plan has place for.
+absl::Status CheckDimsFit(int64_t place, DimsView dims, DimsView most) {
+  const bool fits = std::equal(dims.begin(), dims.end(), most.begin(), std::less_equal<>());
+  if (fits) return absl::OkStatus();
+  return absl::UnimplementedError(absl::StrCat("X[", place, "] is ", DimsText(dims),
+                                               "; the plan is for at most ", DimsText(most),
+                                               ", as much as was written before"));
 }
 
 // Error (kUnimplemented): a tensor of an array has more offsets than its plan has place for.
@@ -146,26 +132,25 @@ void PlanReadLike(OpPlanner& op, const TensorType& type, Buffer place,
 absl::Status PlanRead(OpPlanner& op) {
   ASSIGN_OR_RETURN(const Buffer place, ReadPlace(op));
   ASSIGN_OR_RETURN(const HeldArray* found, ReadArray(op, "X"));
-  const HeldArray held = *found;
-  std::optional<Buffer> rows_like;
-  int64_t rows = 0;
+  HeldArray held = *found;
+  std::optional<Buffer> like;
   if (op.HasInput("X_W")) {
-    RETURN_IF_ERROR(CheckFits(op.InputType("X_W"), held.most));
-    rows = op.InputDims("X_W")[0];
-    const RunShape* const like = op.TakeRunShape("X_W");
-    if (like != nullptr) rows_like = like->dims;
+    const ReadShape shape = ReadShape::OfAny(op, "X_W");
+    RETURN_IF_ERROR(held.MakeRoomFor({nullptr, op.InputType("X_W"), VaryingOf(shape)}));
+    if (shape.decided) like = shape.decided->dims;
   }
   if (!op.Wants("Out")) return absl::OkStatus();
-  if (op.HasInput("X_W") && !rows_like) {
+  if (op.HasInput("X_W") && !like) {
     PlanReadLike(op, op.InputType("X_W"), place, held.array);
     return absl::OkStatus();
   }
-  TensorType most = held.most;
-  most.dims[0] = std::max(most.dims[0], rows);
+  const TensorType most = held.most;
   const Buffer out = op.WriteAs("Out", most);
-  const RunShape shape = op.DecideShape("Out", held.most_offsets);
+  const RunShape shape = held.varying == HeldArray::Varying::kExtents
+                             ? op.DecideExtents("Out", held.most_offsets)
+                             : op.DecideShape("Out", held.most_offsets);
   std::vector<Buffer> reads = {place};
-  if (rows_like) reads.push_back(*rows_like);
+  if (like) reads.push_back(*like);
   std::vector<Buffer> writes = shape.buffers();
   writes.push_back(out);
   AddArrayStep(
@@ -173,19 +158,21 @@ absl::Status PlanRead(OpPlanner& op) {
         ASSIGN_OR_RETURN(const int64_t at, PlaceIn(run, place));
         const TensorArray::Element* const element = array->Find(at);
         const absl::Span<int64_t> dims = run.Of<int64_t>(shape.dims);
-        std::copy(most.dims.begin(), most.dims.end(), dims.begin());
-        dims[0] = element != nullptr ? element->dims[0]
-                  : rows_like        ? run.Of<int64_t>(*rows_like)[0]
-                                     : 0;
-        if (dims[0] > most.dims[0]) {
-          return absl::UnimplementedError(
-              absl::StrCat("X[", at, "] has ", dims[0], " rows; the plan is for at most ",
-                           most.dims[0], ", as many as were written before"));
+        if (element != nullptr) {
+          RETURN_IF_ERROR(CheckDimsFit(at, element->dims, most.dims));
+          std::copy(element->dims.begin(), element->dims.end(), dims.begin());
+        } else if (like) {
+          const absl::Span<const int64_t> wanted = run.Of<int64_t>(*like);
+          std::copy(wanted.begin(), wanted.end(), dims.begin());
+        } else {
+          std::copy(most.dims.begin(), most.dims.end(), dims.begin());
+          dims[0] = 0;
         }
         uint8_t* const bytes = run.Of<uint8_t>(out).data();
         const int64_t size = element != nullptr ? static_cast<int64_t>(element->bytes.size()) : 0;
         if (size > 0) std::memcpy(bytes, element->bytes.data(), size);
-        std::fill(bytes + size, bytes + most.dims[0] * RowBytes(most), uint8_t{0});
+        std::fill(bytes + size, bytes + most.size() * static_cast<int64_t>(ElementSize(most.dtype)),
+                  uint8_t{0});
         const LoD lod = element != nullptr ? element->lod : LoD();
         RETURN_IF_ERROR(CheckLodFits(shape, lod));
         DecideLod(run, shape, lod);
@@ -204,253 +191,48 @@ absl::Status PlanLength(OpPlanner& op) {
   return absl::OkStatus();
 }
 
-absl::Status PlanRankTable(OpPlanner& op) {
-  const LoD& lod = op.InputLod("X");
-  const int64_t level = op.attributes().Int("level");
-  if (level != 0 || lod.size() != 1) {
-    return absl::UnimplementedError(absl::StrCat("level is ", level, " and X has ", lod.size(),
-                                                 " levels of offsets; the executor takes the only "
-                                                 "one"));
-  }
-  ASSIGN_OR_RETURN(const std::vector<Sequence> sequences, SequencesOf("X", op.InputDims("X"), lod));
-  auto table = std::make_shared<RankTable>();
-  for (size_t i = 0; i < sequences.size(); ++i) {
-    table->sequences.push_back(
-        {static_cast<int64_t>(i), sequences[i].begin, sequences[i].length()});
-  }
-  table->rows = op.InputDims("X")[0];
-  std::stable_sort(table->sequences.begin(), table->sequences.end(),
-                   [](const auto& a, const auto& b) { return a.length > b.length; });
-  if (!op.Wants("Out")) return absl::OkStatus();
-  const Buffer out =
-      op.WriteAs("Out", {VarType::INT64, {static_cast<int64_t>(sequences.size()), 2}});
-  op.CutOutput("Out", {});
-  op.AddStep({{}, {out}, [out, table](const StepContext& run) {
-                int64_t* element = run.Of<int64_t>(out).data();
-                for (const RankTable::Ranked& ranked : table->sequences) {
-                  *element++ = ranked.sequence;
-                  *element++ = ranked.length;
-                }
-                return absl::OkStatus();
-              }});
-  op.builder().Attach(op.OutputValue("Out"), std::shared_ptr<const RankTable>(table));
-  return absl::OkStatus();
-}
-
-absl::Status PlanLongest(OpPlanner& op) {
-  ASSIGN_OR_RETURN(const auto table, ReadTable(op));
-  const Buffer out = op.WriteAs("Out", {VarType::INT64, {1}});
-  op.AddStep({{}, {out}, [out, steps = table->steps()](const StepContext& run) {
-                run.Of<int64_t>(out)[0] = steps;
-                return absl::OkStatus();
-              }});
-  return absl::OkStatus();
-}
-
-absl::Status CheckRows(const OpPlanner& op, const RankTable& table) {
-  const Dims& dims = op.InputDims("X");
-  if (!dims.empty() && dims[0] == table.rows) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("X is ", DimsText(dims), "; want ", table.rows, " rows, as RankTable has"));
-}
-
-// Element t has row t of each sequence that is longer.
-absl::Status PlanToArray(OpPlanner& op) {
-  ASSIGN_OR_RETURN(const auto table, ReadTable(op));
-  RETURN_IF_ERROR(CheckRows(op, *table));
-  const TensorType type = op.InputType("X");
-  ASSIGN_OR_RETURN(const Buffer x, op.Read("X", type.dtype));
-  if (!op.Wants("Out")) return absl::OkStatus();
-  TensorType most = type;
-  most.dims[0] = static_cast<int64_t>(table->sequences.size());
-  bool is_new = false;
-  ASSIGN_OR_RETURN(const HeldArray held, WriteArray(op, most, {}, &is_new));
-  AddArrayStep(op, {x}, {}, [=, array = held.array](const StepContext& run) {
-    array->Clear();
-    const int64_t row = RowBytes(type);
-    const uint8_t* const rows = run.Of<uint8_t>(x).data();
-    for (int64_t step = 0; step < table->steps(); ++step) {
-      const int64_t count = table->CountLongerThan(step);
-      TensorArray::Element& element = array->Set(step);
-      element.dims.assign(type.dims.begin(), type.dims.end());
-      element.dims[0] = count;
-      element.lod.clear();
-      element.bytes.resize(count * row);
-      for (int64_t i = 0; i < count; ++i) {
-        std::memcpy(element.bytes.data() + i * row, rows + (table->sequences[i].begin + step) * row,
-                    row);
-      }
-    }
-    return absl::OkStatus();
-  });
-  return absl::OkStatus();
-}
-
-absl::Status PlanFromArray(OpPlanner& op) {
-  ASSIGN_OR_RETURN(const auto table, ReadTable(op));
-  ASSIGN_OR_RETURN(const HeldArray* held, ReadArray(op, "X"));
-  if (!op.Wants("Out")) return absl::OkStatus();
-  TensorType type = held->most;
-  type.dims[0] = table->rows;
-  const Buffer out = op.WriteAs("Out", type);
-  std::vector<uint64_t> offsets(table->sequences.size() + 1);
-  for (const RankTable::Ranked& ranked : table->sequences) {
-    offsets[ranked.sequence + 1] = ranked.begin + ranked.length;
-  }
-  op.CutOutput("Out", {std::move(offsets)});
-  AddArrayStep(op, {}, {out}, [=, array = held->array](const StepContext& run) {
-    const int64_t row = RowBytes(type);
-    uint8_t* const rows = run.Of<uint8_t>(out).data();
-    for (int64_t step = 0; step < table->steps(); ++step) {
-      const int64_t count = table->CountLongerThan(step);
-      const TensorArray::Element* const element = array->Find(step);
-      const int64_t there = element != nullptr ? element->dims[0] : 0;
-      if (there != count) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("X[", step, "] has ", there, " entries; want ", count));
-      }
-      for (int64_t i = 0; i < count; ++i) {
-        std::memcpy(rows + (table->sequences[i].begin + step) * row,
-                    element->bytes.data() + i * row, row);
-      }
-    }
-    return absl::OkStatus();
-  });
-  return absl::OkStatus();
-}
-
-absl::Status PlanShrink(OpPlanner& op) {
-  ASSIGN_OR_RETURN(const auto table, ReadTable(op));
-  ASSIGN_OR_RETURN(const Buffer place, ReadPlace(op));
-  const TensorType type = op.InputType("X");
-  if (type.dims.empty() || !op.InputLod("X").empty()) {
-    return absl::UnimplementedError("X is a scalar or has sequences; want rows");
-  }
-  std::optional<RunShape> shape;
-  if (const RunShape* decided = op.TakeRunShape("X"); decided != nullptr) shape = *decided;
-  ASSIGN_OR_RETURN(const Buffer x, op.Read("X", type.dtype));
-  if (!op.Wants("Out")) return absl::OkStatus();
-  TensorType most = type;
-  most.dims[0] = std::min(type.dims[0], static_cast<int64_t>(table->sequences.size()));
-  const Buffer out = op.WriteAs("Out", most);
-  const RunShape out_shape = op.DecideShape("Out");
-  std::vector<Buffer> reads = {place, x};
-  if (shape) reads.push_back(shape->dims);
-  op.AddStep({std::move(reads), {out, out_shape.dims}, [=](const StepContext& run) -> absl::Status {
-                ASSIGN_OR_RETURN(const int64_t step, PlaceIn(run, place));
-                int64_t there = type.dims[0];
-                if (shape) {
-                  const absl::Span<const int64_t> dims = run.Of<int64_t>(shape->dims);
-                  RETURN_IF_ERROR(CheckDecidesRows(dims, type.dims));
-                  there = dims[0];
-                }
-                const int64_t count = table->CountLongerThan(step);
-                if (count > there) {
-                  return absl::InvalidArgumentError(absl::StrCat(
-                      "X has ", there, " entries; want ", count, ", the sequences longer than I"));
-                }
-                const absl::Span<int64_t> dims = run.Of<int64_t>(out_shape.dims);
-                std::copy(most.dims.begin(), most.dims.end(), dims.begin());
-                dims[0] = count;
-                uint8_t* const rows = run.Of<uint8_t>(out).data();
-                const int64_t bytes = count * RowBytes(type);
-                if (bytes > 0) std::memcpy(rows, run.Of<uint8_t>(x).data(), bytes);
-                std::fill(rows + bytes, rows + most.dims[0] * RowBytes(type), uint8_t{0});
-                return absl::OkStatus();
-              }});
-  return absl::OkStatus();
-}
-
-// The first row after each piece of X that a table may reorder: its sequences or, without offsets,
-// its rows.
-std::vector<int64_t> EndsOfPieces(DimsView dims, const LoD& lod) {
-  std::vector<int64_t> ends;
-  if (!lod.empty()) {
-    ends.assign(lod[0].begin() + 1, lod[0].end());
-    return ends;
-  }
-  for (int64_t row = 1; row <= dims[0]; ++row) ends.push_back(row);
-  return ends;
-}
-
-absl::Status PlanReorder(OpPlanner& op) {
-  ASSIGN_OR_RETURN(const auto table, ReadTable(op));
-  const TensorType type = op.InputType("X");
-  const LoD lod = op.InputLod("X");
-  if (type.dims.empty() || lod.size() > 1) {
-    return absl::UnimplementedError(
-        absl::StrCat("X is ", DimsText(type.dims), " with ", lod.size(),
-                     " levels of offsets; the executor takes rows with one at most"));
-  }
-  if (!lod.empty()) RETURN_IF_ERROR(SequencesOf("X", type.dims, lod).status());
-  const std::vector<int64_t> ends = EndsOfPieces(type.dims, lod);
-  if (ends.size() != table->sequences.size()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("X has ", ends.size(), " entries and RankTable ", table->sequences.size()));
-  }
-  std::vector<int64_t> rows;  // of X, in the order of Out
-  std::vector<uint64_t> offsets = {0};
-  for (const RankTable::Ranked& ranked : table->sequences) {
-    for (int64_t row = ranked.sequence == 0 ? 0 : ends[ranked.sequence - 1];
-         row < ends[ranked.sequence]; ++row) {
-      rows.push_back(row);
-    }
-    offsets.push_back(rows.size());
-  }
-  ASSIGN_OR_RETURN(const Buffer x, op.Read("X", type.dtype));
-  if (!op.Wants("Out")) return absl::OkStatus();
-  const Buffer out = op.WriteAs("Out", type);
-  op.CutOutput("Out", lod.empty() ? LoD() : LoD{std::move(offsets)});
-  op.AddStep({{x}, {out}, [=, rows = std::move(rows)](const StepContext& run) {
-                const int64_t bytes = RowBytes(type);
-                const uint8_t* const from = run.Of<uint8_t>(x).data();
-                uint8_t* to = run.Of<uint8_t>(out).data();
-                for (const int64_t row : rows) {
-                  if (bytes > 0) std::memcpy(to, from + row * bytes, bytes);
-                  to += bytes;
-                }
-                return absl::OkStatus();
-              }});
-  return absl::OkStatus();
-}
-
-// The gradient of the rows that were kept, and zeros.
-absl::Status PlanShrinkGradient(OpPlanner& op) {
-  const TensorType type = op.InputType("X");
-  const TensorType kept = op.InputType("Out@GRAD");
-  if (type.dims.empty()) return absl::UnimplementedError("X is a scalar; want rows");
-  RETURN_IF_ERROR(CheckFits(kept, type));
-  if (kept.dims[0] > type.dims[0]) {
-    return absl::InvalidArgumentError(absl::StrCat("Out@GRAD is ", DimsText(kept.dims), " and X ",
-                                                   DimsText(type.dims),
-                                                   "; want at most as many rows"));
-  }
-  std::optional<RunShape> shape;
-  if (const RunShape* found = op.TakeRunShape("Out@GRAD"); found != nullptr) shape = *found;
-  ASSIGN_OR_RETURN(const Buffer out_grad, op.ReadFloats("Out@GRAD"));
-  if (!op.Wants("X@GRAD")) return absl::OkStatus();
-  const Buffer grad = op.WriteAs("X@GRAD", type);
-  op.KeepRunShape("X", "X@GRAD");
-  std::vector<Buffer> reads = {out_grad};
-  if (shape) reads.push_back(shape->dims);
-  op.AddStep({std::move(reads), {grad}, [=](const StepContext& run) {
-                const absl::Span<const float> from =
-                    run.Floats(out_grad).first(run.CountOf(shape, out_grad.size));
-                const absl::Span<float> to = run.Floats(grad);
-                std::copy(from.begin(), from.end(), to.begin());
-                std::fill(to.begin() + from.size(), to.end(), 0.0f);
-                return absl::OkStatus();
-              }});
-  return absl::OkStatus();
-}
-
 }  // namespace
 
-int64_t RankTable::CountLongerThan(int64_t step) const {
-  const auto first_short =
-      std::partition_point(sequences.begin(), sequences.end(),
-                           [step](const Ranked& ranked) { return ranked.length > step; });
-  return first_short - sequences.begin();
+absl::StatusOr<Buffer> ReadPlace(OpPlanner& op) {
+  RETURN_IF_ERROR(op.CheckSize("I", 1));
+  return op.Read("I", VarType::INT64);
+}
+
+absl::StatusOr<int64_t> PlaceIn(const StepContext& run, Buffer place) {
+  const int64_t there = run.Of<int64_t>(place)[0];
+  if (there >= 0 && there < TensorArray::kMostElements) return there;
+  return absl::InvalidArgumentError(
+      absl::StrCat("I is ", there, "; want 0 to ", TensorArray::kMostElements - 1));
+}
+
+ArrayContents ContentsOf(const PlanBuilder& builder, const Value* value) {
+  if (value == nullptr) return ArrayContents::Of({});
+  if (const auto* held = builder.Attached<HeldArray>(*value)) return held->contents;
+  // A loop empties an array that is unset when it begins, and then carries it along.
+  return value->origin() == Value::Origin::kLoopHead ? ArrayContents() : ArrayContents::Of({});
+}
+
+void SetContents(const Value& value, ArrayContents contents, PlanBuilder* builder) {
+  const auto* const found = builder->Attached<HeldArray>(value);
+  if (found == nullptr) return;
+  HeldArray held = *found;
+  held.contents = std::move(contents);
+  builder->Attach(value, std::move(held));
+}
+
+absl::StatusOr<HeldArray> WriteArray(OpPlanner& op, const HeldArray& written, bool* is_new) {
+  if (written.most.dims.empty()) return absl::UnimplementedError("X is a scalar; want rows");
+  const Value* before = ValueBefore(op.OutputValue("Out"));
+  const auto* there = before != nullptr ? op.builder().Attached<HeldArray>(*before) : nullptr;
+  const bool is_carried = before != nullptr && before->origin() == Value::Origin::kLoopHead;
+  HeldArray held = there != nullptr ? *there : written;
+  if (there == nullptr) held.array = std::make_shared<TensorArray>();
+  RETURN_IF_ERROR(held.MakeRoomFor(written));
+  held.contents = written.contents;
+  op.builder().Write(op.OutputValue("Out"), NoElements(), Layout::kRowMajor);
+  op.builder().Attach(op.OutputValue("Out"), held);
+  *is_new = there == nullptr && !is_carried;
+  return held;
 }
 
 const TensorType& NoElements() {
@@ -459,10 +241,32 @@ const TensorType& NoElements() {
 }
 
 bool HeldArray::FitsIn(const HeldArray& other) const {
-  if (most.dims[0] > other.most.dims[0]) return false;
-  if (most_offsets.size() > other.most_offsets.size()) return false;
-  return std::equal(most_offsets.begin(), most_offsets.end(), other.most_offsets.begin(),
-                    std::less_equal<>());
+  const auto fits = [](const auto& sizes, const auto& most) {
+    return sizes.size() <= most.size() &&
+           std::equal(sizes.begin(), sizes.end(), most.begin(), std::less_equal<>());
+  };
+  return varying <= other.varying && fits(most.dims, other.most.dims) &&
+         fits(most_offsets, other.most_offsets);
+}
+
+absl::Status HeldArray::MakeRoomFor(const HeldArray& other) {
+  const Dims& dims = other.most.dims;
+  if (other.most.dtype != most.dtype || dims.size() != most.dims.size()) {
+    return absl::UnimplementedError(absl::StrCat(
+        "X is ", TypeName(other.most.dtype), " ", DimsText(dims), " and the array has ",
+        TypeName(most.dtype), " ", DimsText(most.dims), "; want tensors of one type and rank"));
+  }
+  varying = std::max(varying, other.varying);
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] == most.dims[i]) continue;
+    varying = std::max(varying, i == 0 ? Varying::kRows : Varying::kExtents);
+    most.dims[i] = std::max(most.dims[i], dims[i]);
+  }
+  most_offsets.resize(std::max(most_offsets.size(), other.most_offsets.size()));
+  for (size_t level = 0; level < other.most_offsets.size(); ++level) {
+    most_offsets[level] = std::max(most_offsets[level], other.most_offsets[level]);
+  }
+  return absl::OkStatus();
 }
 
 absl::Status AddTo(const TensorArray& part, TensorArray* sum) {
@@ -482,8 +286,7 @@ absl::Status AddTo(const TensorArray& part, TensorArray* sum) {
 
 absl::Status PlanSumOfArrays(OpPlanner& op) {
   std::vector<HeldArray> terms;
-  TensorType most;
-  std::vector<int64_t> most_offsets;
+  HeldArray most;
   for (int i = 0; i < op.InputCount("X"); ++i) {
     const auto* const term = op.builder().Attached<HeldArray>(op.InputValue("X", i));
     if (term == nullptr) {
@@ -493,18 +296,14 @@ absl::Status PlanSumOfArrays(OpPlanner& op) {
     if (term->most.dtype != VarType::FP32) {
       return absl::UnimplementedError("X is an array of other tensors than FP32");
     }
-    if (i == 0) most = term->most;
-    RETURN_IF_ERROR(CheckFits(term->most, most));
-    most.dims[0] = std::max(most.dims[0], term->most.dims[0]);
-    most_offsets.resize(std::max(most_offsets.size(), term->most_offsets.size()));
-    for (size_t level = 0; level < term->most_offsets.size(); ++level) {
-      most_offsets[level] = std::max(most_offsets[level], term->most_offsets[level]);
-    }
+    if (i == 0) most = *term;
+    RETURN_IF_ERROR(most.MakeRoomFor(*term));
+    most.contents = Union(most.contents, term->contents);
     terms.push_back(*term);
   }
   if (!op.Wants("Out")) return absl::OkStatus();
   bool is_new = false;
-  ASSIGN_OR_RETURN(const HeldArray sum, WriteArray(op, most, most_offsets, &is_new));
+  ASSIGN_OR_RETURN(const HeldArray sum, WriteArray(op, most, &is_new));
   AddArrayStep(op, {}, {}, [terms, sum = sum.array](const StepContext&) {
     // Which may be a term.
     TensorArray total = *terms[0].array;
@@ -525,15 +324,6 @@ absl::StatusOr<const HeldArray*> ReadArray(const OpPlanner& op, absl::string_vie
       slot, " is a tensor ", DimsText(op.InputDims(slot)), "; want an array of tensors"));
 }
 
-absl::Status CheckFits(const TensorType& type, const TensorType& most) {
-  const bool fits = type.dtype == most.dtype && type.dims.size() == most.dims.size() &&
-                    std::equal(type.dims.begin() + 1, type.dims.end(), most.dims.begin() + 1);
-  if (fits) return absl::OkStatus();
-  return absl::UnimplementedError(absl::StrCat("X is ", DimsText(type.dims), " and the array has ",
-                                               DimsText(most.dims),
-                                               "; want tensors that differ in their rows alone"));
-}
-
 void AddArrayStep(OpPlanner& op, std::vector<Buffer> reads, std::vector<Buffer> writes,
                   std::function<absl::Status(const StepContext&)> run) {
   StepKernel kernel{std::move(reads), std::move(writes), std::move(run)};
@@ -548,15 +338,8 @@ void PassOnArray(const PlanBuilder& from, const Value& value, PlanBuilder* to, c
 }
 
 OpPlans TensorArrayPlans() {
-  return {{"array_to_lod_tensor", PlanFromArray},
-          {"lod_array_length", PlanLength},
-          {"lod_rank_table", PlanRankTable},
-          {"lod_tensor_to_array", PlanToArray},
-          {"max_sequence_len", PlanLongest},
+  return {{"lod_array_length", PlanLength},
           {"read_from_array", PlanRead},
-          {"reorder_lod_tensor_by_rank", PlanReorder},
-          {"shrink_rnn_memory", PlanShrink},
-          {"shrink_rnn_memory_grad", PlanShrinkGradient},
           {"write_to_array", PlanWrite}};
 }
 

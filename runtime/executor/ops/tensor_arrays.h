@@ -13,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "proto/program/program_fwd.h"
 #include "runtime/executor/op_planner.h"
+#include "runtime/executor/ops/array_contents.h"
 #include "runtime/executor/plan.h"
 #include "runtime/executor/plan_builder.h"
 #include "runtime/executor/tensor_array.h"
@@ -22,26 +23,19 @@ namespace fixpoint::executor {
 // Attached to a value that is an array (PlanBuilder::Attach), and that has no elements. All values
 // of one variable have one array.
 struct HeldArray {
+  // Which extents of its tensors may be less than in `most`.
+  enum class Varying { kNothing, kRows, kExtents };
+
   std::shared_ptr<TensorArray> array;
-  TensorType most;                         // what its tensors are, but for having less rows
+  TensorType most;
+  Varying varying = Varying::kNothing;
   std::vector<int64_t> most_offsets = {};  // of each level that its tensors have
+  ArrayContents contents = {};
 
-  // Whether no tensor is larger than those of the other.
+  // Whether the other has room for all that its tensors may be.
   bool FitsIn(const HeldArray& other) const;
-};
-
-// Attached to a value that lod_rank_table writes, by shared pointer.
-struct RankTable {
-  struct Ranked {
-    int64_t sequence;
-    int64_t begin;  // row
-    int64_t length;
-  };
-  std::vector<Ranked> sequences;  // longest first
-  int64_t rows = 0;
-
-  int64_t CountLongerThan(int64_t step) const;
-  int64_t steps() const { return sequences.empty() ? 0 : sequences.front().length; }
+  // Error (kUnimplemented): the tensors of the other are of another type or rank.
+  absl::Status MakeRoomFor(const HeldArray& other);
 };
 
 // The type of values that are no tensors, such as arrays.
@@ -50,16 +44,28 @@ const TensorType& NoElements();
 // The array that an input is. Error (kInvalidArgument): it is a tensor.
 absl::StatusOr<const HeldArray*> ReadArray(const OpPlanner& op, absl::string_view slot);
 
+// What is known of the array that a variable holds; null: it holds nothing yet. And says what that
+// is, if the value is an array.
+ArrayContents ContentsOf(const PlanBuilder& builder, const Value* value);
+
+void SetContents(const Value& value, ArrayContents contents, PlanBuilder* builder);
+
+// Declares that Out is an array with room for the tensors of `written`, and with its contents: the
+// one that its variable holds or, if it `is_new`, another, which the op's step has to empty.
+absl::StatusOr<HeldArray> WriteArray(OpPlanner& op, const HeldArray& written, bool* is_new);
+
+// The input I, the place of a tensor in an array, and what it is in a run. Error of that
+// (kInvalidArgument): no array is so long.
+absl::StatusOr<Buffer> ReadPlace(OpPlanner& op);
+absl::StatusOr<int64_t> PlaceIn(const StepContext& run, Buffer place);
+
 // Adds an array to another one, tensor by tensor. Error (kInvalidArgument): tensors in one place
 // have other extents. REQUIRES: the tensors are FP32.
 absl::Status AddTo(const TensorArray& part, TensorArray* sum);
 
 // Plans a sum of arrays, X, into an array, Out. Errors: kInvalidArgument: X holds a tensor;
-// kUnimplemented: the tensors are not FP32, or differ in more than their rows.
+// kUnimplemented: the tensors are not FP32, or are not of one rank.
 absl::Status PlanSumOfArrays(OpPlanner& op);
-
-// Error: a tensor of another type than the array's others, which have `most` but for their rows.
-absl::Status CheckFits(const TensorType& type, const TensorType& most);
 
 // Adds a step that reads or writes an array, which is no buffer that other steps could be told
 // from.

@@ -53,13 +53,13 @@ absl::Status PlanGradient(OpPlanner& op, absl::string_view shape_slot) {
 
 absl::Status PlanAssign(OpPlanner& op) {
   if (!op.HasInput("X")) return absl::UnimplementedError("input X is absent; want a tensor");
-  op.TakeRunShape("X");
+  op.TakeAnyRunShape("X");
   if (!op.Wants("Out")) return absl::OkStatus();
   return op.builder().Share(op.OutputValue("Out"), op.InputValue("X"));
 }
 
 absl::Status PlanAssignGradient(OpPlanner& op) {
-  op.TakeRunShape("Out@GRAD");
+  op.TakeAnyRunShape("Out@GRAD");
   if (!op.Wants("X@GRAD")) return absl::OkStatus();
   return op.builder().Share(op.OutputValue("X@GRAD"), op.InputValue("Out@GRAD"));
 }

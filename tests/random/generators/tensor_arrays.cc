@@ -40,6 +40,26 @@ void Elements(CaseMaker& c) {
   c.Exact();
 }
 
+// A few tensors that are joined, of several extents along the axis, or stacked.
+void Join(CaseMaker& c) {
+  const Dims dims = c.SomeDims(1, 3);
+  const bool stacks = c.OneIn(2);
+  const int axis = c.SomeAxis(dims.size() + (stacks ? 1 : 0));
+  c.Declare("array tensor_array f32[] lod=0");
+  const int count = c.Between(1, 4);
+  for (int i = 0; i < count; ++i) {
+    Dims part = dims;
+    if (!stacks) part[axis < 0 ? axis + dims.size() : axis] = c.Between(1, 9);
+    const std::string x = c.Numbers(part);
+    c.Op("fill_constant() -> (Out=place", i, ") {shape=[1L], dtype=3, value=", i, ".0}");
+    c.Op("write_to_array(X=", x, ", I=place", i, ") -> (Out=array)");
+  }
+  c.Op("tensor_array_to_tensor(X=array) -> (Out=out, OutIndex=extents) {axis=", axis,
+       ", use_stack=", BoolText(stacks), "}");
+  c.Fetch({"out", "extents"});
+  c.Exact();
+}
+
 void Shrink(CaseMaker& c) {
   const std::string x = SomeSequences(c, {c.Between(1, 20), 1});
   const int64_t sequences = static_cast<int64_t>(c.Input(x).lod()[0].size()) - 1;
@@ -63,15 +83,11 @@ void Reorder(CaseMaker& c) {
 }  // namespace
 
 Generators TensorArrayGenerators() {
-  return {{"array_to_lod_tensor", Sequences},
-          {"lod_array_length", Elements},
-          {"lod_rank_table", Sequences},
-          {"lod_tensor_to_array", Sequences},
-          {"max_sequence_len", Sequences},
-          {"read_from_array", Elements},
-          {"reorder_lod_tensor_by_rank", Reorder},
-          {"shrink_rnn_memory", Shrink},
-          {"write_to_array", Elements}};
+  return {{"array_to_lod_tensor", Sequences},      {"lod_array_length", Elements},
+          {"lod_rank_table", Sequences},           {"lod_tensor_to_array", Sequences},
+          {"max_sequence_len", Sequences},         {"read_from_array", Elements},
+          {"reorder_lod_tensor_by_rank", Reorder}, {"shrink_rnn_memory", Shrink},
+          {"tensor_array_to_tensor", Join},        {"write_to_array", Elements}};
 }
 
 }  // namespace fixpoint::random_cases

@@ -91,8 +91,12 @@ TEST(RunShapes, AreRefusedWhereRowsAreShorter) {
   for (const char* reader :
        {"gather(X=p, Index=i) -> (Out=y)",
         "split_lod_tensor(X=p, Mask=m) -> (OutTrue=y, OutFalse=n) {level=0}",
-        "write_to_array(X=p, I=i) -> (Out=a)\nread_from_array(X=a, I=i) -> (Out=y)",
-        "slice(Input=p) -> (Out=y) {axes=[1], starts=[0], ends=[1]}"}) {
+        "write_to_array(X=p, I=i) -> (Out=a)\nread_from_array(X=a, I=i) -> (Out=b)\n"
+        "gather(X=b, Index=i) -> (Out=y)",
+        "slice(Input=p) -> (Out=y) {axes=[1], starts=[0], ends=[1]}",
+        "cast(X=p) -> (Out=f) {in_dtype=3, out_dtype=5}\nsoftmax(X=f) -> (Out=y)",
+        "cast(X=p) -> (Out=f) {in_dtype=3, out_dtype=5}\nlayer_norm(X=f) -> (Y=y, Mean=u, "
+        "Variance=v) {begin_norm_axis=1}"}) {
     SCOPED_TRACE(reader);
     EXPECT_THAT(OpDifferences(absl::StrCat(R"(program version=2006002
       block 0 {

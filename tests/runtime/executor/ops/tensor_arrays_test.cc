@@ -200,6 +200,114 @@ TEST(TensorArrays, AreEmptyWhenARunBegins) {
   }
 }
 
+// Tensors may differ in any extents.
+TEST(ReadFromArray, GivesTensorsAsTheyWereWritten) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+    block 0 {
+      var a tensor_array f32[-1,-1] lod=0
+      fill_constant() -> (Out=zero) {shape=[1L], dtype=3, value=0.0}
+      fill_constant() -> (Out=one) {shape=[1L], dtype=3, value=1.0}
+      write_to_array(X=x, I=zero) -> (Out=a)
+      write_to_array(X=y, I=one) -> (Out=a)
+      read_from_array(X=a, I=i) -> (Out=z)
+      relu(X=z) -> (Out=positive)
+      shape(Input=z) -> (Out=extents)
+    })",
+                          Drawn("x", {2, 3}) + Drawn("y", {3, 2}) + "i i64[1] 1\n", 0,
+                          {"z", "positive", "extents"}),
+            "");
+}
+
+TEST(WriteToArray, WantsTensorsOfOneTypeAndRank) {
+  EXPECT_THAT(OpDifferences(R"(program version=2006002
+    block 0 {
+      var a tensor_array f32[-1,-1] lod=0
+      write_to_array(X=x, I=i) -> (Out=a)
+      write_to_array(X=y, I=i) -> (Out=a)
+      lod_array_length(X=a) -> (Out=n)
+    })",
+                            Drawn("x", {2, 3}) + Drawn("y", {3}) + "i i64[1] 1\n", 0, {"n"}),
+              testing::HasSubstr("X is f32 [3] and the array has f32 [2, 3]; want tensors of one "
+                                 "type and rank"));
+}
+
+// What a block wrote in one run is gone in the next, where it does not run.
+TEST(TensorArrays, AreEmptyWhereNoBlockWroteThem) {
+  const Program program = ParsedProgram(R"(program version=2006002
+    block 0 {
+      var x f32[2]
+      var i i64[1] persistable
+      var a tensor_array f32[2] lod=0
+      fill_constant() -> (Out=zero) {shape=[1L], dtype=3, value=0.0}
+      fill_constant() -> (Out=four) {shape=[1L], dtype=3, value=4.0}
+      less_than(X=i, Y=zero) -> (Out=c)
+      conditional_block(Cond=[c], Input=[x, four]) -> (Out=[a], Scope=[]) {
+        sub_block=block(1), is_scalar_condition=true}
+      write_to_array(X=x, I=zero) -> (Out=a)
+      lod_array_length(X=a) -> (Out=length)
+      increment(X=i) -> (Out=i) {step=1.0}
+    }
+    block 1 parent=0 {
+      write_to_array(X=x, I=four) -> (Out=a)
+    })");
+  Scope scope = *ParseParameters("x f32[2] 3 4\ni i64[1] -1\n", "values");
+  const auto executor = Executor::Create(program, &scope);
+  ASSERT_TRUE(executor.ok()) << executor.status();
+  for (const int64_t length : {5, 1}) {
+    const auto run = (*executor)->Run({}, {"length"}, 0);
+    ASSERT_TRUE(run.ok()) << run.status();
+    EXPECT_EQ((*run)[0].data<int64_t>()[0], length);
+  }
+}
+
+// A loop that runs a block, which writes x in place `at` and counts it up, of an array that nothing
+// wrote before.
+std::string LoopOver(const std::string& runs_block, const std::string& block) {
+  return absl::StrCat(R"(program version=2006002
+    block 0 {
+      var x f32[2]
+      var a tensor_array f32[2] lod=0
+      fill_constant() -> (Out=i) {shape=[1L], dtype=3, value=0.0}
+      fill_constant() -> (Out=at) {shape=[1L], dtype=3, value=0.0}
+      fill_constant() -> (Out=three) {shape=[1L], dtype=3, value=3.0}
+      less_than(X=i, Y=three) -> (Out=goes_on)
+      while(X=[x, i, at, three], Condition=goes_on) -> (Out=[a, i, at, goes_on], StepScopes=[]) {
+        sub_block=block(1)}
+      lod_array_length(X=a) -> (Out=length)
+      fill_constant() -> (Out=zero) {shape=[1L], dtype=3, value=0.0}
+      read_from_array(X=a, I=zero) -> (Out=first)
+    }
+    block 1 parent=0 {
+      )",
+                      runs_block, R"(
+      increment(X=i) -> (Out=i)
+      less_than(X=i, Y=three) -> (Out=goes_on)
+    }
+    block 2 parent=1 {
+      write_to_array(X=x, I=at) -> (Out=a)
+      increment(X=at) -> (Out=at)
+      )",
+                      block, R"(
+    })");
+}
+
+TEST(TensorArrays, KeepWhatABlockInALoopWroteBefore) {
+  const std::string conditional = LoopOver(
+      R"(conditional_block(Cond=[goes_on], Input=[x, at]) -> (Out=[a, at], Scope=[]) {
+        sub_block=block(2), is_scalar_condition=true})",
+      "");
+  const std::string loop = LoopOver(
+      R"(fill_constant() -> (Out=j) {shape=[1L], dtype=3, value=0.0}
+      less_than(X=j, Y=three) -> (Out=again)
+      while(X=[x, j, at, three], Condition=again) -> (Out=[a, j, at, again], StepScopes=[]) {
+        sub_block=block(2)})",
+      R"(increment(X=j) -> (Out=j)
+      less_than(X=j, Y=three) -> (Out=again))");
+  for (const std::string& program : {conditional, loop}) {
+    EXPECT_EQ(OpDifferences(program, "x f32[2] 3 4\n", 0, {"length", "first"}), "");
+  }
+}
+
 TEST(TensorArrays, AreNoTensors) {
   const std::string error =
       "block 0, op 1 (relu): input X reads \"a\", an array of tensors; want a tensor\n";

@@ -1,12 +1,29 @@
 #include "runtime/executor/known_values.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
 #include <utility>
 
 #include "runtime/executor/ops/element_types.h"
 
 namespace fixpoint::executor {
 namespace {
+
+// Whether the type holds a number, which is not rounded.
+template <typename T>
+bool Holds(double number) {
+  if constexpr (std::is_integral_v<T>) {
+    constexpr double kExact = 9007199254740992;  // 2^53
+    return std::abs(number) < kExact &&
+           number >= static_cast<double>(std::numeric_limits<T>::lowest()) &&
+           number <= static_cast<double>(std::numeric_limits<T>::max());
+  } else {
+    return true;
+  }
+}
 
 // Shapes, axes and the ends of a range have fewer elements.
 constexpr int64_t kMostElements = 64;
@@ -45,16 +62,20 @@ void KnownValues::Note(const Step& step, absl::Span<const BufferInfo> buffers) {
 void KnownValues::Set(Buffer buffer, absl::Span<const double> numbers,
                       absl::Span<const BufferInfo> buffers) {
   const BufferInfo& info = buffers[buffer.index];
-  absl::StatusOr<Memory> memory = AllocateMemory(info.bytes(), "known values");
   Forget(buffer);
+  if (info.type.size() != static_cast<int64_t>(numbers.size())) return;
+  absl::StatusOr<Memory> memory = AllocateMemory(info.bytes(), "known values");
   if (!memory.ok()) return;
+  bool are_held = true;
   const absl::Status status = WithElementType(info.type.dtype, [&](auto element) {
     using T = decltype(element);
+    are_held = std::all_of(numbers.begin(), numbers.end(), Holds<T>);
+    if (!are_held) return absl::OkStatus();
     std::transform(numbers.begin(), numbers.end(), reinterpret_cast<T*>(memory->get()),
                    [](double number) { return static_cast<T>(number); });
     return absl::OkStatus();
   });
-  if (status.ok()) elements_[buffer.index] = *std::move(memory);
+  if (status.ok() && are_held) elements_[buffer.index] = *std::move(memory);
 }
 
 std::optional<std::vector<double>> KnownValues::Find(Buffer buffer,

@@ -20,7 +20,8 @@ class KnownValues {
   // Has to be told about each step of a plan, in order, with the plan's buffers. A step that reads
   // only known values and writes few elements is run at once, and its results are known.
   void Note(const Step& step, absl::Span<const BufferInfo> buffers);
-  // Says what the elements of a buffer are. REQUIRES: there are as many.
+  // Says what the elements of a buffer are. They are not known if it has not as many, or its type
+  // does not hold them; or if they are integers that a double may have rounded.
   void Set(Buffer buffer, absl::Span<const double> numbers, absl::Span<const BufferInfo> buffers);
   void Forget(Buffer buffer) { elements_.erase(buffer.index); }
   // The elements of a buffer, as numbers; nothing if they are unknown.

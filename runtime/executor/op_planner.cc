@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -233,7 +234,7 @@ absl::StatusOr<std::optional<Buffer>> OpPlanner::ReadFoundIn(absl::string_view s
 
 absl::Status OpPlanner::InferTypes() {
   // Enough for most ops.
-  std::array<char, 2048> memory;
+  alignas(std::max_align_t) std::array<char, 2048> memory;
   google::protobuf::ArenaOptions options;
   options.initial_block = memory.data();
   options.initial_block_size = memory.size();

@@ -22,7 +22,7 @@ class Reorder final : public LayoutConversion {
                                                                       : ChannelsLast(dims, type))),
         to_(Operand::Elsewhere(order == ImageOrder::kToChannelsLast ? ChannelsLast(dims, type)
                                                                     : RowMajor(dims, type))),
-        desc_(Engine(), from_.memory().get_desc(), Engine(), to_.memory().get_desc()),
+        desc_(Engine(), from_.memory().get_desc(), Engine(), to_.memory().get_desc(), Attributes()),
         reorder_(desc_, {{DNNL_ARG_FROM, from_}, {DNNL_ARG_TO, to_}}) {}
 
   void Run(const uint8_t* from, uint8_t* to) override {

@@ -120,7 +120,7 @@ class TilesOfThread {
  private:
   std::unique_ptr<Tile> TakeIdle(const TilePrimitive& primitive) {
     const auto found = idle_.find(&primitive);
-    if (found == idle_.end()) return nullptr;
+    if (found == idle_.end() || found->second.empty()) return nullptr;
     std::unique_ptr<Tile> tile = std::move(found->second.back());
     found->second.pop_back();
     if (found->second.empty()) idle_.erase(found);

@@ -19,6 +19,7 @@ std::optional<int64_t> Largest(std::optional<int64_t> a, std::optional<int64_t> 
 
 ArrayContents ArrayContents::Of(std::vector<Dims> tensors) {
   const auto size = static_cast<int64_t>(tensors.size());
+  if (size > kMostKnown) return {size, std::nullopt};
   return {size, std::move(tensors)};
 }
 

@@ -2,7 +2,9 @@
 // is known before the run which tensors there are, so is what they give; else a run decides.
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
+#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -50,6 +52,7 @@ absl::StatusOr<Joined> Join(Axis axis, const std::vector<DimsView>& tensors) {
     return absl::InvalidArgumentError("X has no first tensor; want tensors from place 0 on");
   }
   Joined joined{axis.PartOf(tensors[0]), {}};
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();  // OutIndex
   int64_t total = 0;
   for (size_t i = 0; i < tensors.size(); ++i) {
     const bool is_there = !tensors[i].empty();
@@ -59,6 +62,10 @@ absl::StatusOr<Joined> Join(Axis axis, const std::vector<DimsView>& tensors) {
       return absl::InvalidArgumentError(
           absl::StrCat("X[", i, "] is ", is_there ? DimsText(tensors[i]) : "unset", " and X[0] ",
                        DimsText(tensors[0]), "; want them equal but for axis ", axis.axis));
+    }
+    if (part[axis.axis] > kMost - total) {
+      return absl::InvalidArgumentError(absl::StrCat("the tensors have more than ", kMost,
+                                                     " places on axis ", axis.axis, " together"));
     }
     joined.extents.push_back(part[axis.axis]);
     total += part[axis.axis];
@@ -122,7 +129,7 @@ absl::Status PlanJoin(OpPlanner& op) {
   if (!held.contents.most_size) {
     return absl::UnimplementedError(
         "how many tensors X has is known in the run alone; want them written in places that are "
-        "known before it, such as those of a loop that counts to a known number, or "
+        "known before it, such as those of a short loop that counts to a known number, or "
         "--backend=reference");
   }
   const bool is_known = held.contents.tensors.has_value();

@@ -1,6 +1,7 @@
 #include "runtime/executor/ops/followed_loop.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -10,9 +11,14 @@
 #include "runtime/executor/block_crossing.h"
 #include "runtime/executor/known_values.h"
 #include "runtime/executor/ops/tensor_arrays.h"
+#include "runtime/executor/tensor_array.h"
 
 namespace fixpoint::executor {
 namespace {
+
+// What a loop may do while it is followed: steps of its block, and tensors of arrays that are
+// compared where it may end.
+constexpr int64_t kMostWork = 1 << 17;
 
 class FollowedLoop {
  public:
@@ -27,9 +33,8 @@ class FollowedLoop {
   }
 
   std::vector<ArrayContents> Follow() {
-    constexpr int kMostRuns = 1 << 14;
     std::optional<std::vector<ArrayContents>> ended;
-    for (int run = 0; run < kMostRuns && condition_ != nullptr; ++run) {
+    for (int run = 0; work_ < kMostWork && condition_ != nullptr; ++run) {
       const std::optional<bool> goes_on = GoesOn();
       if (!goes_on || !*goes_on) AddEnd(&ended);
       if (goes_on && !*goes_on) return *std::move(ended);
@@ -67,15 +72,29 @@ class FollowedLoop {
     return found != arrays_.end() ? found->second : ContentsOf(inner_, value);
   }
 
+  // The same of a value that nothing reads any more.
+  ArrayContents TakeContents(const Value* value) {
+    const auto found = arrays_.find(value);
+    if (found == arrays_.end()) return ContentsOf(inner_, value);
+    ArrayContents contents = std::move(found->second);
+    arrays_.erase(found);
+    return contents;
+  }
+
   // The loop may end here.
-  void AddEnd(std::optional<std::vector<ArrayContents>>* ended) const {
+  void AddEnd(std::optional<std::vector<ArrayContents>>* ended) {
     std::vector<ArrayContents> here;
     for (const WrittenAround& written : written_) here.push_back(Contents(written.head));
+    for (const ArrayContents& contents : here) {
+      work_ += contents.tensors ? static_cast<int64_t>(contents.tensors->size()) : 0;
+    }
     if (!*ended) *ended = here;
     for (size_t i = 0; i < here.size(); ++i) (**ended)[i] = OneOf((**ended)[i], here[i]);
   }
 
   void Run() {
+    has_combined_ = false;
+    work_ += 1 + static_cast<int64_t>(inner_.steps().size());
     for (const Step& step : inner_.steps()) {
       known_.Note(step, inner_.buffers());
       if (step.op == nullptr) continue;
@@ -89,7 +108,7 @@ class FollowedLoop {
     std::vector<ArrayContents> arrays;
     for (const WrittenAround& written : written_) {
       numbers.push_back(Numbers(*written.after));
-      arrays.push_back(Contents(written.after));
+      arrays.push_back(TakeContents(written.after));
     }
     arrays_.clear();
     for (size_t i = 0; i < written_.size(); ++i) {
@@ -108,11 +127,13 @@ class FollowedLoop {
 
   // An op that gives `decisive` if an operand is that, whatever the other one is.
   void NoteCombined(const Step& step, bool decisive) {
-    has_combined_ = true;
-    const bool is_decided = std::any_of(step.reads.begin(), step.reads.end(), [&](Buffer read) {
+    bool is_decided = false;
+    for (const Buffer read : step.reads) {
       const auto numbers = known_.Find(read, inner_.buffers());
-      return numbers && numbers->size() == 1 && (numbers->front() != 0) == decisive;
-    });
+      if (!numbers || numbers->size() != 1) continue;
+      has_combined_ = true;
+      is_decided = is_decided || (numbers->front() != 0) == decisive;
+    }
     if (!is_decided || step.writes.size() != 1 || step.writes[0].size != 1) return;
     known_.Set(step.writes[0], {decisive ? 1.0 : 0.0}, inner_.buffers());
   }
@@ -128,10 +149,10 @@ class FollowedLoop {
     const Value& x = *op.Input("X")->value();
     const auto place = Numbers(*op.Input("I")->value());
     const bool is_decided = inner_.RunShapeOf(x) != nullptr;
-    ArrayContents contents = Contents(before);
-    // Nothing reads it any more.
-    arrays_.erase(before);
-    contents.Write(place ? std::optional(static_cast<int64_t>(place->front())) : std::nullopt,
+    ArrayContents contents = TakeContents(before);
+    const bool is_place = place && place->size() == 1 && place->front() >= 0 &&
+                          place->front() < TensorArray::kMostElements;
+    contents.Write(is_place ? std::optional(static_cast<int64_t>(place->front())) : std::nullopt,
                    is_decided ? std::nullopt : std::optional(inner_.TypeOf(x).dims));
     arrays_[op.Output("Out")->value()] = std::move(contents);
   }
@@ -140,7 +161,8 @@ class FollowedLoop {
   const PlanBuilder& inner_;
   const std::vector<WrittenAround>& written_;
   const WrittenAround* condition_ = nullptr;
-  bool has_combined_ = false;  // whether the block has such an op
+  bool has_combined_ = false;  // whether this run has combined a flag that is known with others
+  int64_t work_ = 0;           // kMostWork
   KnownValues known_;
   std::unordered_map<const Value*, ArrayContents> arrays_;  // of this run
 };

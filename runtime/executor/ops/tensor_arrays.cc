@@ -146,9 +146,9 @@ absl::Status PlanRead(OpPlanner& op) {
   }
   const TensorType most = held.most;
   const Buffer out = op.WriteAs("Out", most);
-  const RunShape shape = held.varying == HeldArray::Varying::kExtents
-                             ? op.DecideExtents("Out", held.most_offsets)
-                             : op.DecideShape("Out", held.most_offsets);
+  const bool only_rows = held.varying != HeldArray::Varying::kExtents;
+  const RunShape shape = only_rows ? op.DecideShape("Out", held.most_offsets)
+                                   : op.DecideExtents("Out", held.most_offsets);
   std::vector<Buffer> reads = {place};
   if (like) reads.push_back(*like);
   std::vector<Buffer> writes = shape.buffers();
@@ -160,6 +160,11 @@ absl::Status PlanRead(OpPlanner& op) {
         const absl::Span<int64_t> dims = run.Of<int64_t>(shape.dims);
         if (element != nullptr) {
           RETURN_IF_ERROR(CheckDimsFit(at, element->dims, most.dims));
+          if (only_rows && DimsView(element->dims).subspan(1) != DimsView(most.dims).subspan(1)) {
+            return absl::UnimplementedError(absl::StrCat("X[", at, "] is ", DimsText(element->dims),
+                                                         "; want rows of ", DimsText(most.dims),
+                                                         ", as in the plan"));
+          }
           std::copy(element->dims.begin(), element->dims.end(), dims.begin());
         } else if (like) {
           const absl::Span<const int64_t> wanted = run.Of<int64_t>(*like);

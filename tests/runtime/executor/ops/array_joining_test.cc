@@ -239,8 +239,65 @@ TEST(TensorArrayToTensor, WantsALoopThatCountsToWhatIsKnown) {
       OpDifferences(Loop("", kCount, "tensor_array_to_tensor(X=a) -> (Out=z, OutIndex=n) {axis=0}"),
                     Drawn("x", {2, 3}) + "flags bool[6] 1 1 1 1 1 1\nlimit i64[1] 3\n", 0, {"z"}),
       HasSubstr("how many tensors X has is known in the run alone; want them written in places "
-                "that are known before it, such as those of a loop that counts to a known number, "
-                "or --backend=reference"));
+                "that are known before it, such as those of a short loop that counts to a known "
+                "number, or --backend=reference"));
+}
+
+// A loop that writes a variable with other extents than it has outside is refused, however the loop
+// is followed.
+TEST(TensorArrayToTensor, FollowsNoVariableOfOtherExtents) {
+  EXPECT_THAT(OpDifferences(R"(program version=2006002
+    block 0 {
+      var a tensor_array f32[2,3] lod=0
+      fill_constant() -> (Out=i) {shape=[1L], dtype=3, value=0.0}
+      fill_constant() -> (Out=k) {shape=[1L], dtype=3, value=0.0}
+      fill_constant() -> (Out=limit) {shape=[1L], dtype=3, value=5.0}
+      less_than(X=i, Y=limit) -> (Out=goes_on)
+      while(X=[x, i, k, limit], Condition=goes_on) -> (Out=[a, i, k, goes_on], StepScopes=[]) {
+        sub_block=block(1)}
+      tensor_array_to_tensor(X=a) -> (Out=z, OutIndex=n) {axis=0}
+    }
+    block 1 parent=0 {
+      fill_constant() -> (Out=k) {shape=[64L], dtype=3, value=1.0}
+      write_to_array(X=x, I=i) -> (Out=a)
+      increment(X=i) -> (Out=i)
+      less_than(X=i, Y=limit) -> (Out=goes_on)
+    })",
+                            Drawn("x", {2, 3}), 0, {"z"}),
+              HasSubstr("variable \"k\" is written as [64] and held [1] before"));
+}
+
+// Of an integer that a double rounds, a block knows nothing.
+TEST(TensorArrayToTensor, LargeIntegersAreNotKnownInBlocks) {
+  EXPECT_THAT(OpDifferences(R"(program version=2006002
+    block 0 {
+      var y f32[-1,-1]
+      fill_constant() -> (Out=e) {
+        shape=[1L], dtype=3, value=0.0, str_value="9223372036854775807"}
+      fill_constant() -> (Out=c) {shape=[1L], dtype=0, value=1.0}
+      conditional_block(Cond=[c], Input=[x, e]) -> (Out=[y], Scope=[]) {
+        sub_block=block(1), is_scalar_condition=true}
+    }
+    block 1 parent=0 {
+      slice(Input=x, EndsTensor=e) -> (Out=y) {axes=[1], starts=[1], ends=[0]}
+    })",
+                            Drawn("x", {2, 3}), 0, {"y"}),
+              HasSubstr("block 1, op 0 (slice): input EndsTensor is there; want it absent"));
+}
+
+TEST(TensorArrayToTensor, CountsNoMorePlacesThanItsIndexHolds) {
+  EXPECT_THAT(OpDifferences(R"(program version=2006002
+    block 0 {
+      var a tensor_array f32[-1,-1] lod=0
+      fill_constant() -> (Out=u) {shape=[0L, 4611686018427387904L], dtype=5, value=0.0}
+      fill_constant() -> (Out=zero) {shape=[1L], dtype=3, value=0.0}
+      fill_constant() -> (Out=one) {shape=[1L], dtype=3, value=1.0}
+      write_to_array(X=u, I=zero) -> (Out=a)
+      write_to_array(X=u, I=one) -> (Out=a)
+      tensor_array_to_tensor(X=a) -> (Out=z, OutIndex=q) {axis=1}
+    })",
+                            "", 0, {"z"}),
+              HasSubstr("the tensors have more than 2147483647 places on axis 1 together"));
 }
 
 // A block that may not run writes the second one.

@@ -1,11 +1,13 @@
-// The kernels of sums of codes beside each other, on shapes that several of them compute: where the
-// rates of their table (runtime/kernels/sums_kernels.cc) come from.
+// The kernels of sums of codes beside each other, on shapes that several of them compute, and
+// beside floats: where the rates of their table (runtime/kernels/sums_kernels.cc) come from.
 //
 //   OMP_NUM_THREADS=1 ./bazelw run --config=opt //benchmarks:sums_kernels_benchmark
 //
-// How fast each is as a multiple of oneDNN's kernel without a bias, by one thread's processor time:
-// the median of rounds in which all take turns, and, at the end, the geometric mean over the
-// shapes. Inputs are u8, and what is stored are u8 codes after a relu.
+// How fast each is as a multiple of oneDNN's kernel without a bias, if the machine has the
+// instructions for that, and of oneDNN's kernel of floats, by one thread's processor time: the
+// median of rounds in which all take turns, and, at the end, the geometric means over the shapes.
+// Inputs are u8, and what is stored are u8 codes after a relu; of floats, floats after a relu.
+// ONEDNN_MAX_CPU_ISA=AVX2 and AVX512_CORE show the kernels of machines without VNNI.
 
 #include <glog/logging.h>
 
@@ -15,18 +17,23 @@
 #include <cstdio>
 #include <map>
 #include <memory>
-#include <numeric>
+#include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "benchmarks/memory_speed.h"
 #include "ops/window.h"
+#include "runtime/kernels/convolution.h"
 #include "runtime/kernels/convolution_shape.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/integer_sums.h"
 #include "runtime/kernels/packing.h"
+#include "runtime/kernels/product.h"
 #include "runtime/kernels/product_shape.h"
 #include "runtime/kernels/sums_kernels.h"
 #include "runtime/kernels/sums_problem.h"
@@ -52,41 +59,69 @@ Sizes SizesOf(const SumsProblem& problem) {
   return {shape.x_size(), shape.y_size(), shape.columns, shape.out_size()};
 }
 
-// For each kernel, the logarithms of its rates on the shapes that it is for.
-using Rates = std::map<std::string, std::vector<double>>;
+// How fast a kernel is as a multiple of others.
+struct Rate {
+  double beside_onednn;  // 0: there is none
+  double beside_floats;
+};
+
+// For each kernel, its rates on the shapes that it is for.
+using Rates = std::map<std::string, std::vector<Rate>>;
 
 // A planned kernel with what it reads and writes.
 class Contender {
  public:
-  Contender(const SumsProblem& problem, std::string name, std::unique_ptr<IntegerSums> sums)
-      : name_(std::move(name)), sums_(std::move(sums)), epilogue_(problem.epilogue.size()) {
-    const Sizes sizes = SizesOf(problem);
-    uint32_t state = 1;
-    const auto next = [&state] { return (state = state * 1664525u + 1013904223u) >> 24; };
-    inputs_.resize(sizes.inputs);
-    for (uint8_t& code : inputs_) code = static_cast<uint8_t>(next());
-    std::vector<int8_t> codes(sizes.weights);
-    for (int8_t& code : codes) code = static_cast<int8_t>(next());
-    packed_ = Packed(*sums_, codes);
-    scales_.assign(sizes.channels, 1e-5f);
-    bias_.assign(problem.coding.has_bias ? sizes.channels : 0, 12345);
-    out_.resize(sizes.out);
-  }
+  explicit Contender(std::string name) : name_(std::move(name)) {}
+  virtual ~Contender() = default;
 
   // Seconds of a run.
   double Time(int runs) {
-    SumOperands operands = {inputs_, packed_, scales_};
-    operands.bias = bias_;
-    operands.epilogue = epilogue_;
     const double start = ProcessorSeconds();
-    for (int i = 0; i < runs; ++i) sums_->Run(operands, absl::MakeSpan(out_));
+    for (int i = 0; i < runs; ++i) Run();
     return (ProcessorSeconds() - start) / runs;
   }
 
   const std::string& name() const { return name_; }
 
  private:
-  std::string name_;
+  virtual void Run() = 0;
+
+  const std::string name_;
+};
+
+// Bytes that are the same each time.
+class Bytes {
+ public:
+  uint8_t Next() { return (state_ = state_ * 1664525u + 1013904223u) >> 24; }
+
+ private:
+  uint32_t state_ = 1;
+};
+
+class OfCodes final : public Contender {
+ public:
+  OfCodes(const SumsProblem& problem, std::string name, std::unique_ptr<IntegerSums> sums)
+      : Contender(std::move(name)), sums_(std::move(sums)), epilogue_(problem.epilogue.size()) {
+    const Sizes sizes = SizesOf(problem);
+    Bytes bytes;
+    inputs_.resize(sizes.inputs);
+    for (uint8_t& code : inputs_) code = bytes.Next();
+    std::vector<int8_t> codes(sizes.weights);
+    for (int8_t& code : codes) code = static_cast<int8_t>(bytes.Next());
+    packed_ = Packed(*sums_, codes);
+    scales_.assign(sizes.channels, 1e-5f);
+    bias_.assign(problem.coding.has_bias ? sizes.channels : 0, 12345);
+    out_.resize(sizes.out);
+  }
+
+ private:
+  void Run() override {
+    SumOperands operands = {inputs_, packed_, scales_};
+    operands.bias = bias_;
+    operands.epilogue = epilogue_;
+    sums_->Run(operands, absl::MakeSpan(out_));
+  }
+
   std::unique_ptr<IntegerSums> sums_;
   std::vector<uint8_t> inputs_;
   std::vector<uint8_t> packed_;
@@ -96,47 +131,127 @@ class Contender {
   std::vector<absl::Span<const float>> epilogue_;
 };
 
-void AddContenders(const SumsProblem& problem, std::vector<Contender>* contenders) {
+const Epilogue kRelu = {{EpilogueStage::Kind::kRelu}};
+
+absl::StatusOr<std::unique_ptr<ConvolutionForward>> PlanOfFloats(const ConvolutionShape& shape) {
+  return ConvolutionForward::Plan(shape, kRelu);
+}
+absl::StatusOr<std::unique_ptr<Product>> PlanOfFloats(const ProductShape& shape) {
+  return Product::Plan(shape, kRelu);
+}
+
+constexpr char kFloats[] = "oneDNN of floats";
+
+template <typename Kernel>
+class OfFloats final : public Contender {
+ public:
+  OfFloats(const SumsProblem& problem, std::unique_ptr<Kernel> kernel)
+      : Contender(kFloats), kernel_(std::move(kernel)), epilogue_(kRelu.size()) {
+    const Sizes sizes = SizesOf(problem);
+    Bytes bytes;
+    const auto numbers = [&bytes](int64_t size) {
+      std::vector<float> numbers(size);
+      for (float& number : numbers) number = bytes.Next() / 128.0f - 1;
+      return numbers;
+    };
+    inputs_ = numbers(sizes.inputs);
+    packed_ = Packed(*kernel_, numbers(sizes.weights));
+    out_.resize(sizes.out);
+  }
+
+ private:
+  void Run() override { kernel_->Run(inputs_, packed_, epilogue_, absl::MakeSpan(out_)); }
+
+  std::unique_ptr<Kernel> kernel_;
+  std::vector<float> inputs_;
+  std::vector<uint8_t> packed_;
+  std::vector<float> out_;
+  std::vector<absl::Span<const float>> epilogue_;
+};
+
+using Contenders = std::vector<std::unique_ptr<Contender>>;
+
+template <typename Shape>
+std::unique_ptr<Contender> FloatsFor(const SumsProblem& problem, const Shape& shape) {
+  auto kernel = PlanOfFloats(shape);
+  CHECK(kernel.ok()) << kernel.status();
+  using Kernel = std::remove_reference_t<decltype(**kernel)>;
+  return std::make_unique<OfFloats<Kernel>>(problem, *std::move(kernel));
+}
+
+void AddOfCodes(const SumsProblem& problem, Contenders* contenders) {
   for (const SumsKernel* const kernel : KernelsFor(problem)) {
     std::unique_ptr<IntegerSums> sums = kernel->plan(problem);
     if (sums == nullptr) continue;
-    contenders->emplace_back(problem,
-                             std::string(kernel->name) + (problem.coding.has_bias ? " + bias" : ""),
-                             std::move(sums));
+    contenders->push_back(std::make_unique<OfCodes>(
+        problem, std::string(kernel->name) + (problem.coding.has_bias ? " + bias" : ""),
+        std::move(sums)));
   }
 }
 
-void Compare(const std::string& title, SumsProblem problem, Rates* all) {
-  std::vector<Contender> contenders;
-  AddContenders(problem, &contenders);
-  problem.coding = problem.coding.WithBias();
-  AddContenders(problem, &contenders);
-  const auto onednn =
-      std::find_if(contenders.begin(), contenders.end(),
-                   [](const Contender& contender) { return contender.name() == "oneDNN"; });
-  CHECK(onednn != contenders.end());
-  const size_t base = onednn - contenders.begin();
-  std::vector<int> runs;
-  for (Contender& contender : contenders) {
-    contender.Time(1);
-    runs.push_back(std::max(1, static_cast<int>(kSecondsOfRound / contender.Time(1))));
+// The number of the contender of that name; nothing if there is none.
+std::optional<size_t> Find(const Contenders& contenders, const std::string& name) {
+  for (size_t i = 0; i < contenders.size(); ++i) {
+    if (contenders[i]->name() == name) return i;
   }
-  std::vector<std::vector<double>> rates(contenders.size());
+  return std::nullopt;
+}
+
+double Median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
+  return values[values.size() / 2];
+}
+
+void Print(const std::string& name, const Rate& rate) {
+  std::printf("  %-28s", name.c_str());
+  if (rate.beside_onednn > 0) {
+    std::printf(" %8.2f", rate.beside_onednn);
+  } else {
+    std::printf(" %8s", "-");
+  }
+  std::printf(" %8.2f\n", rate.beside_floats);
+}
+
+void Compare(const std::string& title, SumsProblem problem, Rates* all) {
+  Contenders contenders;
+  AddOfCodes(problem, &contenders);
+  contenders.push_back(
+      std::visit([&](const auto& shape) { return FloatsFor(problem, shape); }, problem.shape));
+  problem.coding = problem.coding.WithBias();
+  AddOfCodes(problem, &contenders);
+  const std::optional<size_t> onednn = Find(contenders, "oneDNN");
+  const size_t floats = *Find(contenders, kFloats);
+  std::vector<int> runs;
+  for (const auto& contender : contenders) {
+    contender->Time(1);
+    runs.push_back(std::max(1, static_cast<int>(kSecondsOfRound / contender->Time(1))));
+  }
+  std::vector<std::vector<double>> beside_onednn(contenders.size());
+  std::vector<std::vector<double>> beside_floats(contenders.size());
   double least = 1e9;
   for (int round = 0; round < kRounds; ++round) {
     std::vector<double> seconds;
     for (size_t i = 0; i < contenders.size(); ++i) {
-      seconds.push_back(contenders[i].Time(runs[i]));
+      seconds.push_back(contenders[i]->Time(runs[i]));
     }
-    least = std::min(least, seconds[base]);
-    for (size_t i = 0; i < seconds.size(); ++i) rates[i].push_back(seconds[base] / seconds[i]);
+    least = std::min(least, seconds[floats]);
+    for (size_t i = 0; i < seconds.size(); ++i) {
+      beside_onednn[i].push_back(onednn ? seconds[*onednn] / seconds[i] : 0);
+      beside_floats[i].push_back(seconds[floats] / seconds[i]);
+    }
   }
-  std::printf("%s, %.1f us in oneDNN\n", title.c_str(), least * 1e6);
+  std::printf("%s, %.1f us in floats\n", title.c_str(), least * 1e6);
   for (size_t i = 0; i < contenders.size(); ++i) {
-    std::nth_element(rates[i].begin(), rates[i].begin() + kRounds / 2, rates[i].end());
-    std::printf("  %-28s %5.2f\n", contenders[i].name().c_str(), rates[i][kRounds / 2]);
-    (*all)[contenders[i].name()].push_back(std::log(rates[i][kRounds / 2]));
+    const Rate rate = {Median(beside_onednn[i]), Median(beside_floats[i])};
+    Print(contenders[i]->name(), rate);
+    (*all)[contenders[i]->name()].push_back(rate);
   }
+}
+
+double GeometricMean(const std::vector<Rate>& rates, double Rate::*beside) {
+  double sum = 0;
+  for (const Rate& rate : rates) sum += std::log(rate.*beside);
+  return std::exp(sum / static_cast<double>(rates.size()));
 }
 
 const Epilogue kToCodes = {{EpilogueStage::Kind::kRelu}, {EpilogueStage::Kind::kMultiply, 0.3f}};
@@ -168,6 +283,7 @@ void CompareProduct(int64_t rows, int64_t inner, int64_t columns, Rates* all) {
 }
 
 void Main() {
+  std::printf("%-30s %8s %8s\n", "beside", "oneDNN", "floats");
   Rates all;
   CompareConvolution(1, 6, 1, 5, 28, &all);
   CompareConvolution(1, 32, 1, 5, 28, &all);
@@ -198,8 +314,8 @@ void Main() {
   CompareProduct(1, 2048, 32, &all);
   std::printf("geometric means\n");
   for (const auto& [name, rates] : all) {
-    const double sum = std::accumulate(rates.begin(), rates.end(), 0.0);
-    std::printf("  %-28s %5.2f\n", name.c_str(), std::exp(sum / static_cast<double>(rates.size())));
+    Print(name,
+          {GeometricMean(rates, &Rate::beside_onednn), GeometricMean(rates, &Rate::beside_floats)});
   }
 }
 

@@ -314,56 +314,13 @@ absl::Status PlanSmoothL1LossGradient(OpPlanner& op) {
   return absl::OkStatus();
 }
 
-absl::Status PlanHuberLoss(OpPlanner& op) {
-  const TensorType type = op.InputType("X");
-  RETURN_IF_ERROR(op.CheckDims("Y", type.dims));
-  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X"));
-  ASSIGN_OR_RETURN(const Buffer y, op.ReadFloats("Y"));
-  const Buffer residual = op.WriteAs("Residual", type);
-  const Buffer out = op.WriteAs("Out", type);
-  const float delta = op.Number("delta");
-  op.AddStep({{x, y}, {residual, out}, [=](const StepContext& run) {
-                const absl::Span<const float> a = run.Floats(x);
-                const absl::Span<const float> b = run.Floats(y);
-                for (size_t i = 0; i < a.size(); ++i) {
-                  const float r = b[i] - a[i];
-                  const float size = std::abs(r);
-                  run.Floats(residual)[i] = r;
-                  run.Floats(out)[i] = size <= delta ? 0.5f * r * r : delta * (size - 0.5f * delta);
-                }
-                return absl::OkStatus();
-              }});
-  return absl::OkStatus();
-}
-
-absl::Status PlanHuberLossGradient(OpPlanner& op) {
-  const TensorType type = op.InputType("Residual");
-  RETURN_IF_ERROR(op.CheckDims("Out@GRAD", type.dims));
-  ASSIGN_OR_RETURN(const Buffer residual, op.ReadFloats("Residual"));
-  ASSIGN_OR_RETURN(const Buffer dout, op.ReadFloats("Out@GRAD"));
-  const Buffer dx = op.WriteAs("X@GRAD", type);
-  const Buffer dy = op.WriteAs("Y@GRAD", type);
-  const float delta = op.Number("delta");
-  op.AddStep({{residual, dout}, {dx, dy}, [=](const StepContext& run) {
-                const absl::Span<const float> differences = run.Floats(residual);
-                const absl::Span<const float> gradients = run.Floats(dout);
-                for (size_t i = 0; i < differences.size(); ++i) {
-                  const float r = differences[i];
-                  const float slope = std::abs(r) <= delta ? r : r > 0 ? delta : -delta;
-                  run.Floats(dy)[i] = gradients[i] * slope;
-                  run.Floats(dx)[i] = -gradients[i] * slope;
-                }
-                return absl::OkStatus();
-              }});
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 OpPlans BoxTrainingPlans() {
-  return {{"bipartite_match", PlanBipartiteMatch},          {"target_assign", PlanTargetAssign},
-          {"mine_hard_examples", PlanMineHardExamples},     {"huber_loss", PlanHuberLoss},
-          {"huber_loss_grad", PlanHuberLossGradient},       {"smooth_l1_loss", PlanSmoothL1Loss},
+  return {{"bipartite_match", PlanBipartiteMatch},
+          {"target_assign", PlanTargetAssign},
+          {"mine_hard_examples", PlanMineHardExamples},
+          {"smooth_l1_loss", PlanSmoothL1Loss},
           {"smooth_l1_loss_grad", PlanSmoothL1LossGradient}};
 }
 

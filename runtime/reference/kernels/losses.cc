@@ -144,13 +144,48 @@ absl::Status KlDivergenceGradient(OpRun& op) {
   return absl::OkStatus();
 }
 
+absl::Status HuberLoss(OpRun& op) {
+  const Array& x = op.Input("X");
+  const Array& y = op.Input("Y");
+  RETURN_IF_ERROR(op.CheckDims("Y", x.dims));
+  const double delta = op.Float("delta");
+  Array out(x.dtype, x.dims);
+  Array residual(x.dtype, x.dims);
+  for (int64_t i = 0; i < x.size(); ++i) {
+    const double r = y[i] - x[i];
+    residual[i] = r;
+    out[i] = std::abs(r) <= delta ? r * r / 2 : delta * (std::abs(r) - delta / 2);
+  }
+  op.SetOutput("Residual", std::move(residual));
+  op.SetOutput("Out", std::move(out));
+  return absl::OkStatus();
+}
+
+absl::Status HuberLossGradient(OpRun& op) {
+  const Array& residual = op.Input("Residual");
+  const Array& dout = op.Input("Out@GRAD");
+  RETURN_IF_ERROR(op.CheckDims("Out@GRAD", residual.dims));
+  const double delta = op.Float("delta");
+  Array dx(residual.dtype, residual.dims);
+  Array dy(residual.dtype, residual.dims);
+  for (int64_t i = 0; i < residual.size(); ++i) {
+    const double r = residual[i];
+    dy[i] = dout[i] * (std::abs(r) <= delta ? r : r > 0 ? delta : -delta);
+    dx[i] = -dy[i];
+  }
+  op.SetOutput("X@GRAD", std::move(dx));
+  op.SetOutput("Y@GRAD", std::move(dy));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 Kernels LossesKernels() {
   return {{"label_smooth", LabelSmooth}, {"label_smooth_grad", LabelSmoothGradient},
           {"log_loss", LogLoss},         {"log_loss_grad", LogLossGradient},
           {"bce_loss", BceLoss},         {"bce_loss_grad", BceLossGradient},
-          {"kldiv_loss", KlDivergence},  {"kldiv_loss_grad", KlDivergenceGradient}};
+          {"kldiv_loss", KlDivergence},  {"kldiv_loss_grad", KlDivergenceGradient},
+          {"huber_loss", HuberLoss},     {"huber_loss_grad", HuberLossGradient}};
 }
 
 }  // namespace fixpoint::reference

@@ -75,7 +75,7 @@ TEST(FeedsAndFetches, ALoopReadsFirstWhatItIsFed) {
   EXPECT_THAT(NamesOf(FedVariables(program)), ElementsAre("x"));
 }
 
-// `marks` stand behind the declaration of x, which both conditionals write.
+// `marks` stand after the declaration of x, which both conditionals write.
 Program TwoConditionals(const std::string& marks) {
   return ParsedProgram(absl::StrReplaceAll(R"(
     block 0 {

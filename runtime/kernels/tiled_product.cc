@@ -36,6 +36,10 @@ using Kind = EpilogueStage::Kind;
 // For each thread. The rows that fill no tile are computed in one of a multiple of kStep rows.
 constexpr int64_t kTileRows = 64;
 constexpr int64_t kStep = 8;
+// There are few such numbers of rows, and each has a tile of its own.
+constexpr int64_t kFewRows = 16;
+
+int64_t RowsOfTile(int64_t rows) { return rows <= kFewRows ? rows : kTileRows * GrantedThreads(); }
 
 bool AddsElements(const Epilogue& epilogue) {
   return std::any_of(epilogue.begin(), epilogue.end(),
@@ -165,7 +169,7 @@ class TiledProduct final : public Product, public HasPackedForm {
         epilogue_(epilogue),
         adds_to_output_(adds_to_output),
         adds_elements_(AddsElements(epilogue)),
-        whole_(TakeTile(WithRows(kTileRows * GrantedThreads()), epilogue, adds_to_output, nullptr)),
+        whole_(TakeTile(WithRows(RowsOfTile(shape.rows)), epilogue, adds_to_output, nullptr)),
         operands_(epilogue.size()) {
     const int64_t rest = shape.rows % whole_->rows();
     if (rest == 0) return;
@@ -285,10 +289,7 @@ class TiledProduct final : public Product, public HasPackedForm {
 }  // namespace
 
 bool HasTiles(const ProductShape& shape) {
-  // With fewer rows than this there are few numbers of them.
-  constexpr int64_t kFewRows = 16;
-  return shape.batch == 1 && !shape.transpose_x && shape.rows > kFewRows &&
-         BestInstructionSet() == InstructionSet::kAvx512;
+  return shape.batch == 1 && !shape.transpose_x && BestInstructionSet() == InstructionSet::kAvx512;
 }
 
 absl::StatusOr<std::unique_ptr<Product>> PlanTiledProduct(const ProductShape& shape,

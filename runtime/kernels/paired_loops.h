@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "absl/types/span.h"
+#include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/folded_epilogue.h"
 
 // Products of u8 and s8 are multiplied as bytes: one instruction adds them in pairs, in 16 bits,
@@ -50,6 +52,15 @@ struct PanelEpilogue {
   alignas(64) float addends[kMostPanelFilters];
 };
 
+// The stages of an epilogue that is not folded, none of which requantizes, and what they read.
+struct PanelStages {
+  const float* scales;  // of the panel's channels, of which the first is `channel`
+  absl::Span<const EpilogueStage> stages;
+  EpilogueOperands operands;
+  int64_t channel;
+  Output out;
+};
+
 // Which codes the filters of a panel read.
 enum class CodesOf {
   kAllFilters,  // the same, four taps in a step
@@ -66,6 +77,9 @@ struct PairedLoops {
   // Stores codes, with a sign or without.
   void (*to_codes)(CodesOf codes, const PairedPanel& panel, const PanelEpilogue& operands,
                    const FoldedEpilogue& folded, bool is_signed, uint8_t* out);
+  // Stores what the stages give, from that element of the output on.
+  void (*through_stages)(CodesOf codes, const PairedPanel& panel, const PanelStages& stages,
+                         int64_t element);
 };
 
 // For machines with AVX2, and with AVX-512 (instruction_set.h).

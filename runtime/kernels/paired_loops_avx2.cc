@@ -1,8 +1,12 @@
 #include <immintrin.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
+#include "ops/code_range.h"
+#include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/paired_loops.h"
 
 #define FIXPOINT_LOOPS_TARGET __attribute__((target("avx2,fma")))
@@ -33,6 +37,7 @@ FIXPOINT_LOOPS Integers PairsOfBytes(Integers x, Integers y) { return _mm256_mad
 FIXPOINT_LOOPS Integers PairsOfWords(Integers x, Integers y) { return _mm256_madd_epi16(x, y); }
 
 FIXPOINT_LOOPS Floats LoadFloats(const float* from) { return _mm256_loadu_ps(from); }
+FIXPOINT_LOOPS void StoreFloats(Floats x, float* to) { _mm256_storeu_ps(to, x); }
 FIXPOINT_LOOPS Floats RepeatFloat(float x) { return _mm256_set1_ps(x); }
 FIXPOINT_LOOPS Floats ToFloats(Integers x) { return _mm256_cvtepi32_ps(x); }
 FIXPOINT_LOOPS Floats Add(Floats x, Floats y) { return _mm256_add_ps(x, y); }
@@ -44,6 +49,11 @@ FIXPOINT_LOOPS Floats AtLeast(Floats x, Floats bound) { return _mm256_max_ps(x, 
 FIXPOINT_LOOPS Floats AtMost(Floats x, Floats bound) { return _mm256_min_ps(x, bound); }
 FIXPOINT_LOOPS Floats Round(Floats x) {
   return _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+
+// x where it is positive, else y.
+FIXPOINT_LOOPS Floats WherePositive(Floats x, Floats y) {
+  return _mm256_blendv_ps(y, x, _mm256_cmp_ps(x, _mm256_setzero_ps(), _CMP_GT_OQ));
 }
 
 template <bool kIsSigned>
@@ -65,6 +75,6 @@ FIXPOINT_LOOPS void StoreCodes(Floats x, uint8_t* to) {
 
 }  // namespace
 
-const PairedLoops kPairedLoopsAvx2 = {"loops:avx2", kLanes, ToSums, ToCodes};
+const PairedLoops kPairedLoopsAvx2 = {"loops:avx2", kLanes, ToSums, ToCodes, ThroughStages};
 
 }  // namespace fixpoint::kernels

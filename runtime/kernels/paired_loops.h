@@ -69,9 +69,22 @@ enum class CodesOf {
   kEachFilter,
 };
 
+// Two lines of an image, of the channels of one vector or two.
+struct LinePair {
+  const uint8_t* upper;
+  const uint8_t* lower;
+  int64_t pixels;
+  int64_t pixel_step;
+  int64_t channels;
+  uint32_t flipped;  // what the bits of a lane are combined with, exclusively
+};
+
 struct PairedLoops {
   const char* name;  // in the form of oneDNN's names: "loops:avx2"
   int64_t lanes;     // the filters of a vector, of which a panel has two or one
+  // Stores two words for each channel of each pixel: the code of the upper line, and below it that
+  // of the lower one.
+  void (*interleave)(const LinePair& lines, uint32_t* out);
   // Stores the sums.
   void (*to_sums)(CodesOf codes, const PairedPanel& panel, int32_t* out);
   // Stores codes, with a sign or without.

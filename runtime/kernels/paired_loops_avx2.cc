@@ -32,9 +32,17 @@ FIXPOINT_LOOPS Integers Repeat(int32_t x) { return _mm256_set1_epi32(x); }
 FIXPOINT_LOOPS Integers Repeat16(int16_t x) { return _mm256_set1_epi16(x); }
 FIXPOINT_LOOPS Integers Add(Integers x, Integers y) { return _mm256_add_epi32(x, y); }
 FIXPOINT_LOOPS Integers And(Integers x, Integers y) { return _mm256_and_si256(x, y); }
+FIXPOINT_LOOPS Integers Xor(Integers x, Integers y) { return _mm256_xor_si256(x, y); }
 FIXPOINT_LOOPS Integers OddBytes(Integers x) { return _mm256_srli_epi16(x, 8); }
 FIXPOINT_LOOPS Integers PairsOfBytes(Integers x, Integers y) { return _mm256_maddubs_epi16(x, y); }
 FIXPOINT_LOOPS Integers PairsOfWords(Integers x, Integers y) { return _mm256_madd_epi16(x, y); }
+
+// Bytes of each in turn, as words.
+FIXPOINT_LOOPS Integers Interleaved(const uint8_t* first, const uint8_t* second) {
+  return _mm256_cvtepu8_epi16(
+      _mm_unpacklo_epi8(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(first)),
+                        _mm_loadl_epi64(reinterpret_cast<const __m128i*>(second))));
+}
 
 FIXPOINT_LOOPS Floats LoadFloats(const float* from) { return _mm256_loadu_ps(from); }
 FIXPOINT_LOOPS void StoreFloats(Floats x, float* to) { _mm256_storeu_ps(to, x); }
@@ -75,6 +83,7 @@ FIXPOINT_LOOPS void StoreCodes(Floats x, uint8_t* to) {
 
 }  // namespace
 
-const PairedLoops kPairedLoopsAvx2 = {"loops:avx2", kLanes, ToSums, ToCodes, ThroughStages};
+const PairedLoops kPairedLoopsAvx2 = {"loops:avx2", kLanes,  Interleave,
+                                      ToSums,       ToCodes, ThroughStages};
 
 }  // namespace fixpoint::kernels

@@ -31,9 +31,17 @@ FIXPOINT_LOOPS Integers Repeat(int32_t x) { return _mm512_set1_epi32(x); }
 FIXPOINT_LOOPS Integers Repeat16(int16_t x) { return _mm512_set1_epi16(x); }
 FIXPOINT_LOOPS Integers Add(Integers x, Integers y) { return _mm512_add_epi32(x, y); }
 FIXPOINT_LOOPS Integers And(Integers x, Integers y) { return _mm512_and_si512(x, y); }
+FIXPOINT_LOOPS Integers Xor(Integers x, Integers y) { return _mm512_xor_si512(x, y); }
 FIXPOINT_LOOPS Integers OddBytes(Integers x) { return _mm512_srli_epi16(x, 8); }
 FIXPOINT_LOOPS Integers PairsOfBytes(Integers x, Integers y) { return _mm512_maddubs_epi16(x, y); }
 FIXPOINT_LOOPS Integers PairsOfWords(Integers x, Integers y) { return _mm512_madd_epi16(x, y); }
+
+// Bytes of each in turn, as words.
+FIXPOINT_LOOPS Integers Interleaved(const uint8_t* first, const uint8_t* second) {
+  const __m128i x = _mm_loadu_si128(reinterpret_cast<const __m128i*>(first));
+  const __m128i y = _mm_loadu_si128(reinterpret_cast<const __m128i*>(second));
+  return _mm512_cvtepu8_epi16(_mm256_set_m128i(_mm_unpackhi_epi8(x, y), _mm_unpacklo_epi8(x, y)));
+}
 
 FIXPOINT_LOOPS Floats LoadFloats(const float* from) { return _mm512_loadu_ps(from); }
 FIXPOINT_LOOPS void StoreFloats(Floats x, float* to) { _mm512_storeu_ps(to, x); }
@@ -74,6 +82,7 @@ FIXPOINT_LOOPS void StoreCodes(Floats x, uint8_t* to) {
 
 }  // namespace
 
-const PairedLoops kPairedLoopsAvx512 = {"loops:avx512", kLanes, ToSums, ToCodes, ThroughStages};
+const PairedLoops kPairedLoopsAvx512 = {"loops:avx512", kLanes,  Interleave,
+                                        ToSums,         ToCodes, ThroughStages};
 
 }  // namespace fixpoint::kernels

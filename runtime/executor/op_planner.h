@@ -56,8 +56,10 @@ class BlockPlanner {
   // Plans the ops of a block, whose outer values `builder` has been given (PlanBuilder::AddGiven).
   virtual absl::Status PlanBlock(const Block& block, const std::vector<const Value*>& wanted,
                                  PlanBuilder* builder) = 0;
-  // The plan that they make.
-  virtual absl::StatusOr<Plan> Finish(PlanBuilder* builder) = 0;
+  // The plan that they make. `varying`, of a block that is run again and again: what it is given
+  // that is not the same each time.
+  virtual absl::StatusOr<Plan> Finish(PlanBuilder* builder,
+                                      const std::optional<std::vector<Buffer>>& varying) = 0;
 };
 
 // What the planners of all ops of a block share.

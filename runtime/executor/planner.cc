@@ -60,7 +60,7 @@ class Planner final : public BlockPlanner {
       return absl::UnimplementedError(absl::StrCat("fetch \"", value->variable().name(),
                                                    "\" is an array of tensors; want a tensor"));
     }
-    return builder.Finish(fetched, {request_.has_constants, request_.keeps_all});
+    return builder.Finish(fetched, {request_.keeps_all, request_.has_constants});
   }
 
   absl::Status PlanBlock(const Block& block, const std::vector<const Value*>& wanted,
@@ -76,8 +76,9 @@ class Planner final : public BlockPlanner {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<Plan> Finish(PlanBuilder* builder) override {
-    return builder->Finish({}, {/*has_constants=*/false, request_.keeps_all});
+  absl::StatusOr<Plan> Finish(PlanBuilder* builder,
+                              const std::optional<std::vector<Buffer>>& varying) override {
+    return builder->Finish({}, {request_.keeps_all, /*has_constants=*/false, varying});
   }
 
  private:

@@ -93,6 +93,12 @@ class Contender {
 class Bytes {
  public:
   uint8_t Next() { return (state_ = state_ * 1664525u + 1013904223u) >> 24; }
+  // The root of the mean square is 37, as in layers that were trained: 30 to 50.
+  int8_t NextWeight() {
+    int sum = 0;
+    for (int i = 0; i < 4; ++i) sum += Next();
+    return static_cast<int8_t>(sum / 4 - 127);
+  }
 
  private:
   uint32_t state_ = 1;
@@ -107,7 +113,7 @@ class OfCodes final : public Contender {
     inputs_.resize(sizes.inputs);
     for (uint8_t& code : inputs_) code = bytes.Next();
     std::vector<int8_t> codes(sizes.weights);
-    for (int8_t& code : codes) code = static_cast<int8_t>(bytes.Next());
+    for (int8_t& code : codes) code = bytes.NextWeight();
     packed_ = Packed(*sums_, codes);
     scales_.assign(sizes.channels, 1e-5f);
     bias_.assign(problem.coding.has_bias ? sizes.channels : 0, 12345);

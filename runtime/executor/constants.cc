@@ -11,22 +11,10 @@
 namespace fixpoint::executor {
 namespace {
 
-// Which buffers and steps of a plan depend on anything but parameters.
+// Which buffers and steps of a plan depend on buffers that vary.
 class Varying {
  public:
-  explicit Varying(const Plan& plan) : buffers_(plan.buffers.size(), false) {
-    std::vector<int> tensor_of(plan.buffers.size());
-    for (size_t i = 0; i < tensor_of.size(); ++i) tensor_of[i] = static_cast<int>(i);
-    for (const Plan::InTensor& in : plan.in_tensors) tensor_of[in.buffer.index] = in.tensor.index;
-    std::vector<bool> is_written(plan.buffers.size(), false);
-    for (const Step& step : plan.steps) {
-      for (const Buffer& buffer : step.writes) is_written[tensor_of[buffer.index]] = true;
-    }
-    for (size_t i = 0; i < buffers_.size(); ++i) {
-      const BufferInfo::Place place = plan.buffers[i].place;
-      buffers_[i] = place == BufferInfo::Place::kFeed ||
-                    (place == BufferInfo::Place::kScope && is_written[tensor_of[i]]);
-    }
+  Varying(const Plan& plan, std::vector<bool> buffers) : buffers_(std::move(buffers)) {
     bool changes = true;
     while (changes) {
       changes = false;
@@ -54,10 +42,25 @@ class Varying {
   std::vector<bool> buffers_;
 };
 
-}  // namespace
+// Feeds, and the tensors of variables that are written.
+std::vector<bool> NoParameters(const Plan& plan) {
+  std::vector<int> tensor_of(plan.buffers.size());
+  for (size_t i = 0; i < tensor_of.size(); ++i) tensor_of[i] = static_cast<int>(i);
+  for (const Plan::InTensor& in : plan.in_tensors) tensor_of[in.buffer.index] = in.tensor.index;
+  std::vector<bool> is_written(plan.buffers.size(), false);
+  for (const Step& step : plan.steps) {
+    for (const Buffer& buffer : step.writes) is_written[tensor_of[buffer.index]] = true;
+  }
+  std::vector<bool> vary(plan.buffers.size());
+  for (size_t i = 0; i < vary.size(); ++i) {
+    const BufferInfo::Place place = plan.buffers[i].place;
+    vary[i] = place == BufferInfo::Place::kFeed ||
+              (place == BufferInfo::Place::kScope && is_written[tensor_of[i]]);
+  }
+  return vary;
+}
 
-void SetConstantsApart(Plan* plan) {
-  const Varying varying(*plan);
+void SetApart(const Varying& varying, Plan* plan) {
   const auto first_constant =
       std::stable_partition(plan->steps.begin(), plan->steps.end(),
                             [&](const Step& step) { return varying.Varies(step); });
@@ -79,6 +82,19 @@ void SetConstantsApart(Plan* plan) {
   for (const Plan::Fetch& fetch : plan->fetches) {
     for (const Buffer buffer : fetch.buffers()) keep(buffer);
   }
+}
+
+}  // namespace
+
+void SetConstantsApart(Plan* plan) { SetApart(Varying(*plan, NoParameters(*plan)), plan); }
+
+void SetInvariantsApart(const std::vector<Buffer>& varying, Plan* plan) {
+  std::vector<bool> vary(plan->buffers.size());
+  for (size_t i = 0; i < vary.size(); ++i) {
+    vary[i] = plan->buffers[i].place == BufferInfo::Place::kScope;
+  }
+  for (const Buffer buffer : varying) vary[buffer.index] = true;
+  SetApart(Varying(*plan, std::move(vary)), plan);
 }
 
 std::shared_ptr<const Constant> MadeConstants::Find(const std::string& recipe) const {

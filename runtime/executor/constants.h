@@ -27,6 +27,10 @@ namespace fixpoint::executor {
 // (BufferInfo::Place). REQUIRES: no buffer has a place in memory yet.
 void SetConstantsApart(Plan* plan);
 
+// The same in the plan of a block that is run again and again, of what it is given each time: all
+// feeds except those that vary from run to run.
+void SetInvariantsApart(const std::vector<Buffer>& varying, Plan* plan);
+
 // A constant. Its bytes do not change.
 class Constant {
  public:

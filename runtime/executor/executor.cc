@@ -22,6 +22,7 @@
 #include "runtime/finite_values.h"
 #include "runtime/guarded_call.h"
 #include "runtime/kernels/peaks.h"
+#include "runtime/kernels/threads.h"
 #include "runtime/loop_bound.h"
 #include "runtime/memory.h"
 #include "runtime/thread_count.h"
@@ -255,6 +256,7 @@ absl::Status Executor::RunUnguarded(absl::Span<const Feed> feeds,
   for (const Feed& feed : feeds) {
     RETURN_IF_ERROR(CheckGiven(feed.name, *feed.value, options_.check_finite));
   }
+  const kernels::ThreadsInUse threads(options_.threads);
   ASSIGN_OR_RETURN(PlannedRun * run, plans_->FindOrPlan(feeds, fetches));
   NewTensors created;
   RETURN_IF_ERROR(Bind(run, &created));
@@ -294,6 +296,7 @@ std::string Executor::PlanText() const {
 
 std::string Executor::ProfileText() const {
   if (!options_.profile) return "";
+  const kernels::ThreadsInUse threads(options_.threads);
   const kernels::Peaks peaks = kernels::MeasurePeaks();
   std::string text;
   for (const std::unique_ptr<PlannedRun>& run : plans_->runs()) {
@@ -311,6 +314,7 @@ std::string Executor::ProfileText() const {
 absl::StatusOr<const Plan*> Executor::PlanOf(absl::Span<const Feed> feeds,
                                              absl::Span<const std::string> fetches) {
   return GuardedCall("a plan", [&]() -> absl::StatusOr<const Plan*> {
+    const kernels::ThreadsInUse threads(options_.threads);
     ASSIGN_OR_RETURN(const PlannedRun* run, plans_->FindOrPlan(feeds, fetches));
     return &run->rest.plan;
   });
@@ -319,6 +323,7 @@ absl::StatusOr<const Plan*> Executor::PlanOf(absl::Span<const Feed> feeds,
 absl::StatusOr<double> Executor::BytesMovedBy(absl::Span<const Feed> feeds,
                                               absl::Span<const std::string> fetches) {
   return GuardedCall("a plan", [&]() -> absl::StatusOr<double> {
+    const kernels::ThreadsInUse threads(options_.threads);
     ASSIGN_OR_RETURN(const PlannedRun* run, plans_->FindOrPlan(feeds, fetches));
     const PlannedRun::First* const first = run->first ? &*run->first : nullptr;
     const double of_pieces =

@@ -103,12 +103,6 @@ OpPlanner::OpPlanner(const Op& op, const Planning& planning)
       resolved_(Resolved(op, schema_, planning)),
       attributes_(desc(), schema_, planning.era) {}
 
-std::optional<OpPlanner> OpPlanner::After(const Op& op) const {
-  const OpSchema* schema = FindOpSchema(op.type());
-  if (schema == nullptr || !CheckForm(op, *schema, era()).ok()) return std::nullopt;
-  return std::optional<OpPlanner>(std::in_place, op, planning_);
-}
-
 const Op* OpPlanner::ForwardOp() const { return planning_.gradients.ForwardOf(op_); }
 
 std::vector<const Op*> OpPlanner::GradientsOf(const Op& forward) const {

@@ -22,6 +22,7 @@
 #include "ops/op_form.h"
 #include "proto/program/program_fwd.h"
 #include "runtime/executor/demand.h"
+#include "runtime/executor/op_forms.h"
 #include "runtime/executor/plan.h"
 #include "runtime/executor/plan_builder.h"
 
@@ -55,8 +56,10 @@ class BlockPlanner {
   // Plans the ops of a block, whose outer values `builder` has been given (PlanBuilder::AddGiven).
   virtual absl::Status PlanBlock(const Block& block, const std::vector<const Value*>& wanted,
                                  PlanBuilder* builder) = 0;
-  // The plan that they make.
-  virtual absl::StatusOr<Plan> Finish(PlanBuilder* builder) = 0;
+  // The plan that they make. `varying`, of a block that is run again and again: what it is given
+  // that is not the same each time.
+  virtual absl::StatusOr<Plan> Finish(PlanBuilder* builder,
+                                      const std::optional<std::vector<Buffer>>& varying) = 0;
 };
 
 // What the planners of all ops of a block share.
@@ -68,6 +71,7 @@ struct Planning {
   const absl::flat_hash_set<const Op*>& begun;
   const Demand& demand;
   const GradientMatcher& gradients;  // of the ops that run
+  OpForms& forms;
   NeverNegative& never_negative;
   PlanBuilder& builder;
   BlockPlanner& block_planner;
@@ -79,9 +83,10 @@ class OpPlanner {
   // REQUIRES: CheckForm. Both arguments outlive the object.
   OpPlanner(const Op& op, const Planning& planning);
 
-  // A planner for a later op, whose work this op's steps may do. Nothing if CheckForm finds that it
-  // does not have the form of its type.
-  std::optional<OpPlanner> After(const Op& op) const;
+  // Whether a later op, whose work this op's steps may do, has the form of its type.
+  bool MayPlanAfter(const Op& op) const { return planning_.forms.Check(op).ok(); }
+  // A planner for such an op. REQUIRES: MayPlanAfter.
+  OpPlanner After(const Op& op) const { return {op, planning_}; }
 
   const Op& op() const { return op_; }
   const std::string& type() const { return attributes_.op().type(); }
@@ -92,7 +97,8 @@ class OpPlanner {
   float Number(absl::string_view attribute) const {
     return static_cast<float>(attributes_.Float(attribute));
   }
-  bool HasBegun() const { return planning_.begun.contains(&op_); }
+  bool HasBegun() const { return HasBegun(op_); }
+  bool HasBegun(const Op& op) const { return planning_.begun.contains(&op); }
   // Whether the op is in test mode, by its attribute or because that has begun.
   bool IsTest() const { return HasBegun() || attributes_.Bool("is_test"); }
   const Demand& demand() const { return planning_.demand; }

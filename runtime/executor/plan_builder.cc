@@ -428,6 +428,16 @@ absl::Status PlanBuilder::Share(const Value& value, const Value& of) {
   return absl::OkStatus();
 }
 
+// After what the steps work in, whose memory the steps that compute them may use before.
+void PlanBuilder::PlaceInvariants() {
+  plan_.arena_bytes = std::max(plan_.arena_bytes, plan_.constant_scratch_bytes);
+  for (BufferInfo& info : plan_.buffers) {
+    if (info.place != BufferInfo::Place::kConstant) continue;
+    info.offset = plan_.arena_bytes;
+    plan_.arena_bytes += Aligned(info.bytes());
+  }
+}
+
 absl::StatusOr<Plan> PlanBuilder::Finish(const std::vector<const Value*>& fetches, Form form) {
   BeginOp(nullptr);
   std::vector<Kept> kept;
@@ -467,11 +477,13 @@ absl::StatusOr<Plan> PlanBuilder::Finish(const std::vector<const Value*>& fetche
     AddCopy("store", value.buffer, value.tensor);
   }
   if (form.has_constants) SetConstantsApart(&plan_);
+  if (form.varying) SetInvariantsApart(*form.varying, &plan_);
   if (!form.keeps_all) FuseSteps(&in_place_, &plan_);
   using Place = BufferInfo::Place;
   plan_.constant_scratch_bytes =
       PlaceBuffers(in_place_, plan_.constant_steps, Place::kConstantScratch, &plan_);
   plan_.arena_bytes = PlaceBuffers(in_place_, plan_.steps, Place::kArena, &plan_);
+  if (form.varying) PlaceInvariants();
   return std::move(plan_);
 }
 

@@ -189,11 +189,13 @@ class PlanBuilder {
   bool IsAbsorbed(const Op& op) const { return absorbed_.contains(&op); }
 
   // Returns the plan: with the fetches, with the last values of persistable variables in their
-  // tensors, with steps fused (fusion.h) unless it `keeps_all` values and, if it `has_constants`,
-  // with those set apart (constants.h).
+  // tensors, with steps fused (fusion.h) unless it `keeps_all` values and, if it `has_constants` or
+  // is that of a block which is run again and again, with those or its invariants set apart
+  // (constants.h); of such a block, with what it is given that varies from run to run.
   struct Form {
-    bool has_constants = false;
     bool keeps_all = false;
+    bool has_constants = false;
+    std::optional<std::vector<Buffer>> varying = std::nullopt;
   };
   absl::StatusOr<Plan> Finish(const std::vector<const Value*>& fetches, Form form);
 
@@ -243,6 +245,7 @@ class PlanBuilder {
   absl::StatusOr<Buffer> NumbersOf(const Value& value, const PlannedValue& planned);
   // Adds the step that computes deferred elements.
   void Compute(const Value& value, PlannedValue* planned);
+  void PlaceInvariants();
 
   const Of of_;
   Plan plan_;

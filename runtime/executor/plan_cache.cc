@@ -13,7 +13,6 @@
 #include "runtime/executor/outer_tensors.h"
 #include "runtime/executor/pieces.h"
 #include "runtime/kernels/many_shapes.h"
-#include "runtime/kernels/threads.h"
 #include "runtime/tensor.h"
 
 namespace fixpoint::executor {
@@ -85,8 +84,6 @@ PlanCache::PlanCache(const Program& program, const Scope& scope, Schedule schedu
 
 absl::StatusOr<PlannedRun*> PlanCache::FindOrPlan(absl::Span<const Feed> feeds,
                                                   absl::Span<const std::string> fetches) {
-  // A kernel splits its work when it is planned, and so its bits depend on the threads.
-  kernels::UseThreads(options_.threads);
   ASSIGN_OR_RETURN(std::vector<bool> phase, schedule_.PhaseOf(feeds, scope_));
   const auto is_planned = [](const Feed& feed, const FeedType& planned) {
     return feed.name == planned.name && TypeOf(*feed.value) == planned.given.type &&

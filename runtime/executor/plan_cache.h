@@ -31,7 +31,8 @@ class PlanCache {
 
   // The plan of a run of these feeds on what the scope holds: one that was made before, if its
   // types, offsets and phase of the schedule are the same. It stays valid until the next call.
-  // Errors: those of Executor::Run about plans.
+  // Errors: those of Executor::Run about plans. REQUIRES: the threads of the run are in use
+  // (runtime/kernels/threads.h), because a kernel splits its work when it is planned.
   absl::StatusOr<PlannedRun*> FindOrPlan(absl::Span<const Feed> feeds,
                                          absl::Span<const std::string> fetches);
 

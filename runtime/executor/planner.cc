@@ -60,7 +60,7 @@ class Planner final : public BlockPlanner {
       return absl::UnimplementedError(absl::StrCat("fetch \"", value->variable().name(),
                                                    "\" is an array of tensors; want a tensor"));
     }
-    return builder.Finish(fetched, {request_.has_constants, request_.keeps_all});
+    return builder.Finish(fetched, {request_.keeps_all, request_.has_constants});
   }
 
   absl::Status PlanBlock(const Block& block, const std::vector<const Value*>& wanted,
@@ -76,8 +76,9 @@ class Planner final : public BlockPlanner {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<Plan> Finish(PlanBuilder* builder) override {
-    return builder->Finish({}, {/*has_constants=*/false, request_.keeps_all});
+  absl::StatusOr<Plan> Finish(PlanBuilder* builder,
+                              const std::optional<std::vector<Buffer>>& varying) override {
+    return builder->Finish({}, {request_.keeps_all, /*has_constants=*/false, varying});
   }
 
  private:
@@ -95,8 +96,10 @@ class Planner final : public BlockPlanner {
   absl::Status PlanOps(const Block& block, const std::vector<const Value*>& wanted,
                        PlanBuilder* builder) {
     const LiveOps& live = shared_.Of(block, wanted);
-    const Planning planning{era_,           shared_.numbers(),        shared_.begun(), live.demand,
-                            live.gradients, shared_.never_negative(), *builder,        *this};
+    const Planning planning{
+        era_,           shared_.numbers(), shared_.begun(),          live.demand,
+        live.gradients, shared_.forms(),   shared_.never_negative(), *builder,
+        *this};
     // This comes first, because an op may do the work of later ones.
     for (const LiveOp& op : live.ops) {
       if (absl::Status status = AddEntries(op, builder); !status.ok()) return AtOp(*op.op, status);

@@ -22,6 +22,7 @@
 #include "proto/program/program_fwd.h"
 #include "runtime/executor/demand.h"
 #include "runtime/executor/observation.h"
+#include "runtime/executor/op_forms.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/plan.h"
 #include "runtime/executor/unset_values.h"
@@ -58,7 +59,7 @@ struct LiveOp {
   const Op* op;
   const OpPlanEntry* entry;
   bool is_computed_once;
-  absl::Status form;  // CheckForm
+  absl::Status form;  // OpForms::Check
   ReadValues read;
   std::vector<const Value*> written;
   std::vector<const Value*> found_in_outputs;
@@ -88,6 +89,7 @@ class ProgramPlan {
   const absl::flat_hash_set<const Op*>& begun() const { return begun_; }
   // The place of each op among all ops of the program except feeds and fetches.
   const absl::flat_hash_map<const Op*, uint32_t>& numbers() const { return numbers_; }
+  OpForms& forms() { return forms_; }
   NeverNegative& never_negative() { return never_negative_; }
   // The number by which a value is observed; nothing: it is not.
   std::optional<int> ObservedNumber(const Value& value) const;
@@ -104,6 +106,7 @@ class ProgramPlan {
   const bool keeps_all_;
   const Observation* const observation_;
   absl::flat_hash_map<const Op*, uint32_t> numbers_;
+  OpForms forms_;
   NeverNegative never_negative_;
   absl::flat_hash_map<Purpose, std::unique_ptr<const LiveOps>> live_ops_;
 };

@@ -3,8 +3,6 @@
 #include <utility>
 
 #include "ops/computed_once.h"
-#include "ops/op_form.h"
-#include "ops/op_schema.h"
 #include "proto/program/attributes.h"
 #include "proto/program/feeds_and_fetches.h"
 #include "proto/program/program.h"
@@ -21,6 +19,7 @@ ProgramPlan::ProgramPlan(const Program& program, const PlanRequest& request)
       begun_(request.begun),
       keeps_all_(request.keeps_all),
       observation_(request.observation),
+      forms_(era_),
       never_negative_(era_) {
   for (const Op& op : program.ops()) {
     if (!IsFeedOrFetch(op)) numbers_.emplace(&op, static_cast<uint32_t>(numbers_.size()));
@@ -54,10 +53,10 @@ const LiveOps& ProgramPlan::Of(const Block& block, const std::vector<const Value
   for (const Op& op : block.ops()) {
     if (IsFeedOrFetch(op) || !live->demand.IsLive(op)) continue;
     live->gradients.AddForward(op);
-    live->ops.push_back(
-        {&op, FindOpPlan(op.type()), BoolAttr(op.desc(), kComputedOnceAttr).value_or(false),
-         CheckForm(op, *FindOpSchema(op.type()), era_), ValuesReadBy(op, era_, unread_input(op)),
-         ValuesWritten(op), ValuesFoundInOutputs(op)});
+    live->ops.push_back({&op, FindOpPlan(op.type()),
+                         BoolAttr(op.desc(), kComputedOnceAttr).value_or(false), forms_.Check(op),
+                         ValuesReadBy(op, era_, unread_input(op)), ValuesWritten(op),
+                         ValuesFoundInOutputs(op)});
   }
   found = std::move(live);
   return *found;

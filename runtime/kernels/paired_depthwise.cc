@@ -179,23 +179,18 @@ class PairedDepthwise final : public PairedPanels {
 
   void InterleaveLines(const uint8_t* upper, const uint8_t* lower, int64_t count,
                        uint32_t* to) const {
-    const int64_t width = shape_.width;
-    const int64_t channels = shape_.channels;
-    const int64_t panel = panel_channels_;
     const uint32_t shift = this->shift() * 0x00010001u;
-    Vectorised([=] {
-      const auto interleave = [=](int64_t x, int64_t c) {
-        const uint32_t first = upper[x * channels + c];
-        const uint32_t second = lower[x * channels + c];
-        to[x * panel + c] = (first | second << 16) ^ shift;
-      };
+    if (count == panel_channels_) {
+      loops().interleave({upper, lower, shape_.width, shape_.channels, count, shift}, to);
+      return;
+    }
+    Vectorised([=, width = shape_.width, channels = shape_.channels, panel = panel_channels_] {
       for (int64_t x = 0; x < width; ++x) {
-        if (count == 16) {
 #pragma GCC ivdep
-          for (int64_t c = 0; c < 16; ++c) interleave(x, c);
-        } else {
-#pragma GCC ivdep
-          for (int64_t c = 0; c < count; ++c) interleave(x, c);
+        for (int64_t c = 0; c < count; ++c) {
+          const uint32_t first = upper[x * channels + c];
+          const uint32_t second = lower[x * channels + c];
+          to[x * panel + c] = (first | second << 16) ^ shift;
         }
       }
     });

@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "absl/types/span.h"
+#include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/folded_epilogue.h"
 
 // Products of u8 and s8 are multiplied as bytes: one instruction adds them in pairs, in 16 bits,
@@ -50,6 +52,15 @@ struct PanelEpilogue {
   alignas(64) float addends[kMostPanelFilters];
 };
 
+// The stages of an epilogue that is not folded, none of which requantizes, and what they read.
+struct PanelStages {
+  const float* scales;  // of the panel's channels, of which the first is `channel`
+  absl::Span<const EpilogueStage> stages;
+  EpilogueOperands operands;
+  int64_t channel;
+  Output out;
+};
+
 // Which codes the filters of a panel read.
 enum class CodesOf {
   kAllFilters,  // the same, four taps in a step
@@ -58,14 +69,30 @@ enum class CodesOf {
   kEachFilter,
 };
 
+// Two lines of an image, of the channels of one vector or two.
+struct LinePair {
+  const uint8_t* upper;
+  const uint8_t* lower;
+  int64_t pixels;
+  int64_t pixel_step;
+  int64_t channels;
+  uint32_t flipped;  // what the bits of a lane are combined with, exclusively
+};
+
 struct PairedLoops {
   const char* name;  // in the form of oneDNN's names: "loops:avx2"
   int64_t lanes;     // the filters of a vector, of which a panel has two or one
+  // Stores two words for each channel of each pixel: the code of the upper line, and below it that
+  // of the lower one.
+  void (*interleave)(const LinePair& lines, uint32_t* out);
   // Stores the sums.
   void (*to_sums)(CodesOf codes, const PairedPanel& panel, int32_t* out);
   // Stores codes, with a sign or without.
   void (*to_codes)(CodesOf codes, const PairedPanel& panel, const PanelEpilogue& operands,
                    const FoldedEpilogue& folded, bool is_signed, uint8_t* out);
+  // Stores what the stages give, from that element of the output on.
+  void (*through_stages)(CodesOf codes, const PairedPanel& panel, const PanelStages& stages,
+                         int64_t element);
 };
 
 // For machines with AVX2, and with AVX-512 (instruction_set.h).

@@ -46,7 +46,7 @@ class PairedSums final : public IntegerSums, public HasPackedForm {
         coding_(problem.coding),
         epilogue_(problem.epilogue),
         output_(problem.output),
-        folded_(*Fold(problem.epilogue, problem.output)),
+        folded_(Fold(problem.epilogue, problem.output)),
         offsets_(panels_->sum_count() + kMostPanelFilters) {}
 
   int64_t packed_bytes() const override { return panels_->packed_bytes(); }
@@ -66,8 +66,14 @@ class PairedSums final : public IntegerSums, public HasPackedForm {
         operands, [&](const PairedPanel& panel, const PairedPanels::Place& place) {
           PairedPanel with_offsets = panel;
           with_offsets.offsets = &offsets_[place.sum];
+          if (!folded_) {
+            const PanelStages stages = {operands.scales.data() + place.channel, epilogue_,
+                                        operands.epilogue, place.channel, out};
+            panels_->loops().through_stages(panels_->codes(), with_offsets, stages, place.element);
+            return;
+          }
           const PanelEpilogue of_panel = EpilogueAt(operands, place.channel, panel.filters);
-          panels_->loops().to_codes(panels_->codes(), with_offsets, of_panel, folded_,
+          panels_->loops().to_codes(panels_->codes(), with_offsets, of_panel, *folded_,
                                     output_ == OutputType::kInt8, codes + place.element);
         });
   }
@@ -83,10 +89,10 @@ class PairedSums final : public IntegerSums, public HasPackedForm {
     };
     std::fill_n(result.scales, kMostPanelFilters, 0.0f);
     std::copy_n(operands.scales.data() + channel, filters, result.scales);
-    copy(folded_.bias, -0.0f, result.bias);
-    copy(folded_.bias_factors, 1, result.bias_factors);
-    copy(folded_.factors, 1, result.factors);
-    copy(folded_.addends, -0.0f, result.addends);
+    copy(folded_->bias, -0.0f, result.bias);
+    copy(folded_->bias_factors, 1, result.bias_factors);
+    copy(folded_->factors, 1, result.factors);
+    copy(folded_->addends, -0.0f, result.addends);
     return result;
   }
 
@@ -94,7 +100,7 @@ class PairedSums final : public IntegerSums, public HasPackedForm {
   const SumCoding coding_;
   const Epilogue epilogue_;
   const OutputType output_;
-  const FoldedEpilogue folded_;
+  const std::optional<FoldedEpilogue> folded_;
   std::vector<int32_t> offsets_;
 };
 

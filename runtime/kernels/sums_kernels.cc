@@ -46,9 +46,9 @@ constexpr SumsKernel kKernels[] = {
     {"oneDNN in two passes", HasExactIntegerProducts, kWeightZeroPoints, BiasAddition::kInteger,
      EpilogueGrammar::kAnyStages, FitsAll, 0.91, PlanTwoPassSums},
     {"pairs", AddsPairsOfProducts, kNoWeightZeroPoints, BiasAddition::kInteger,
-     EpilogueGrammar::kFoldedToCodes, IsForPairs, 0.45, PlanPairedSums},
+     EpilogueGrammar::kNoRequantization, IsForPairs, 0.55, PlanPairedSums},
     {"pairs in two passes", AddsPairsOfProducts, kWeightZeroPoints, BiasAddition::kInteger,
-     EpilogueGrammar::kAnyStages, IsForPairs, 0.4, PlanPairsInTwoPasses},
+     EpilogueGrammar::kAnyStages, IsForPairs, 0.5, PlanPairsInTwoPasses},
     {"floats", Always, kWeightZeroPoints, BiasAddition::kInteger, EpilogueGrammar::kAnyStages,
      FitsAll, 0.29, PlanSumsOfFloats},
 };
@@ -63,6 +63,8 @@ bool TakesEpilogue(EpilogueGrammar grammar, const SumsProblem& problem) {
   switch (grammar) {
     case EpilogueGrammar::kAnyStages:
       return true;
+    case EpilogueGrammar::kNoRequantization:
+      return !Requantizes(problem.epilogue);
     case EpilogueGrammar::kPostOps:
       return problem.epilogue.size() <= kMostPostOps && !Requantizes(problem.epilogue);
     case EpilogueGrammar::kFoldedToCodes:

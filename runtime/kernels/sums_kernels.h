@@ -24,8 +24,9 @@ enum class BiasAddition {
 // Which stages a kernel has in its epilogue.
 enum class EpilogueGrammar {
   kAnyStages,
-  kPostOps,        // as many as oneDNN takes, and none that requantizes
-  kFoldedToCodes,  // those of folded_epilogue.h, where the output is codes
+  kNoRequantization,  // any others
+  kPostOps,           // as many as oneDNN takes, and none that requantizes
+  kFoldedToCodes,     // those of folded_epilogue.h, where the output is codes
 };
 
 struct SumsKernel {

@@ -17,6 +17,19 @@ void UseThreads(int count);
 // The number that was given last, or one for each core.
 int GrantedThreads();
 
+// Uses so many threads until it ends, and then as many as before: the setting is OpenMP's, and so
+// the host's too.
+class ThreadsInUse {
+ public:
+  explicit ThreadsInUse(int count) : before_(GrantedThreads()) { UseThreads(count); }
+  ~ThreadsInUse() { UseThreads(before_); }
+  ThreadsInUse(const ThreadsInUse&) = delete;
+  ThreadsInUse& operator=(const ThreadsInUse&) = delete;
+
+ private:
+  const int before_;
+};
+
 // Calls f(thread, begin, end) on each of `threads` threads, with its part of [0, size). REQUIRES: 1
 // or more.
 void RunOnThreads(int threads, int64_t size, absl::FunctionRef<void(int, int64_t, int64_t)> f);

@@ -36,6 +36,10 @@ using Kind = EpilogueStage::Kind;
 // For each thread. The rows that fill no tile are computed in one of a multiple of kStep rows.
 constexpr int64_t kTileRows = 64;
 constexpr int64_t kStep = 8;
+// There are few such numbers of rows, and each has a tile of its own.
+constexpr int64_t kFewRows = 16;
+
+int64_t RowsOfTile(int64_t rows) { return rows <= kFewRows ? rows : kTileRows * GrantedThreads(); }
 
 bool AddsElements(const Epilogue& epilogue) {
   return std::any_of(epilogue.begin(), epilogue.end(),
@@ -52,20 +56,25 @@ struct Rows {
 // A primitive with places for its operands.
 class Tile {
  public:
-  Tile(std::shared_ptr<const TilePrimitive> primitive, int64_t rows, const Epilogue& epilogue,
-       bool adds_to_output)
+  Tile(std::shared_ptr<const TilePrimitive> primitive, const ProductShape& shape,
+       const Epilogue& epilogue, bool adds_to_output)
       : primitive_(std::move(primitive)),
-        rows_(rows),
+        shape_(shape),
+        adds_to_output_(adds_to_output),
         epilogue_(epilogue, primitive_->out, kColumnAxis, adds_to_output),
         x_(Operand::Elsewhere(primitive_->x)),
         packed_(Operand::Elsewhere(primitive_->weights)),
         out_(Operand::Elsewhere(primitive_->out)),
         multiply_(primitive_->primitive,
                   epilogue_.With(
-                      {{DNNL_ARG_SRC, x_}, {DNNL_ARG_WEIGHTS, packed_}, {DNNL_ARG_DST, out_}})) {}
+                      {{DNNL_ARG_SRC, x_}, {DNNL_ARG_WEIGHTS, packed_}, {DNNL_ARG_DST, out_}})) {
+    for (const EpilogueStage& stage : epilogue) {
+      has_rows_.push_back(stage.kind == Kind::kAddElement && !adds_to_output);
+    }
+  }
 
   const TilePrimitive& primitive() const { return *primitive_; }
-  int64_t rows() const { return rows_; }
+  int64_t rows() const { return shape_.rows; }
   int64_t packed_bytes() const { return packed_.bytes(); }
 
   void Run(const Rows& rows, absl::Span<const uint8_t> y) {
@@ -76,14 +85,46 @@ class Tile {
     multiply_.Run();
   }
 
+  // Makes the memory that RunFewer works in.
+  void MakeCopies() {
+    x_copy_.resize(shape_.x_size());
+    out_copy_.resize(shape_.out_size());
+    operands_.resize(has_rows_.size());
+    operand_copies_.resize(has_rows_.size());
+    for (size_t i = 0; i < has_rows_.size(); ++i) {
+      if (has_rows_[i]) operand_copies_[i].resize(shape_.out_size());
+    }
+  }
+
+  // The same for fewer rows than the tile has. What those that nobody wants hold does not matter.
+  // REQUIRES: MakeCopies.
+  void RunFewer(const Rows& rows, absl::Span<const uint8_t> y) {
+    std::copy(rows.x.begin(), rows.x.end(), x_copy_.begin());
+    for (size_t i = 0; i < operands_.size(); ++i) {
+      operands_[i] = rows.operands[i];
+      if (!has_rows_[i]) continue;
+      std::copy(operands_[i].begin(), operands_[i].end(), operand_copies_[i].begin());
+      operands_[i] = operand_copies_[i];
+    }
+    if (adds_to_output_) std::copy(rows.out.begin(), rows.out.end(), out_copy_.begin());
+    Run({x_copy_, operands_, absl::MakeSpan(out_copy_)}, y);
+    std::copy_n(out_copy_.begin(), rows.out.size(), rows.out.begin());
+  }
+
  private:
   const std::shared_ptr<const TilePrimitive> primitive_;
-  const int64_t rows_;
+  const ProductShape shape_;
+  const bool adds_to_output_;
+  std::vector<bool> has_rows_;  // for each stage: whether its operand has a row for each of x
   EpiloguePostOps epilogue_;
   Operand x_;
   Operand packed_;
   Operand out_;
   Execution multiply_;
+  std::vector<float> x_copy_;
+  std::vector<float> out_copy_;
+  std::vector<absl::Span<const float>> operands_;
+  std::vector<std::vector<float>> operand_copies_;
 };
 
 // The tiles that the products of a thread take: making the places of operands takes longer than all
@@ -110,7 +151,7 @@ class TilesOfThread {
     if (tile != nullptr) return tile;
     std::unique_ptr<Tile> own = TakeIdle(*primitive);
     if (own == nullptr) {
-      own = std::make_unique<Tile>(std::move(primitive), shape.rows, epilogue, adds_to_output);
+      own = std::make_unique<Tile>(std::move(primitive), shape, epilogue, adds_to_output);
     }
     tile = std::shared_ptr<Tile>(own.release(), &TilesOfThread::Leave);
     of_plan = tile;
@@ -165,20 +206,14 @@ class TiledProduct final : public Product, public HasPackedForm {
         epilogue_(epilogue),
         adds_to_output_(adds_to_output),
         adds_elements_(AddsElements(epilogue)),
-        whole_(TakeTile(WithRows(kTileRows * GrantedThreads()), epilogue, adds_to_output, nullptr)),
+        whole_(TakeTile(WithRows(RowsOfTile(shape.rows)), epilogue, adds_to_output, nullptr)),
         operands_(epilogue.size()) {
     const int64_t rest = shape.rows % whole_->rows();
     if (rest == 0) return;
     const int64_t step = kStep * GrantedThreads();
     rest_ = TakeTile(WithRows(CeilDivide(rest, step) * step), epilogue, adds_to_output,
                      &whole_->primitive());
-    if (!IsRestCopied()) return;
-    x_copy_.resize(rest_->rows() * shape.inner);
-    out_copy_.resize(rest_->rows() * shape.columns);
-    for (const EpilogueStage& stage : epilogue) {
-      const bool is_copied = stage.kind == Kind::kAddElement && !adds_to_output;
-      operand_copies_.emplace_back(is_copied ? out_copy_.size() : 0);
-    }
+    if (IsRestCopied()) rest_->MakeCopies();
   }
 
   // Whether the primitives are those whose sums have one order.
@@ -210,7 +245,7 @@ class TiledProduct final : public Product, public HasPackedForm {
     }
     if (rest_ == nullptr) return;
     if (IsRestCopied()) {
-      RunRest(PartOf(x, operands, out, begin, shape_.rows - begin), y);
+      rest_->RunFewer(PartOf(x, operands, out, begin, shape_.rows - begin), y);
     } else {
       // Rows that were computed before may be computed again.
       rest_->Run(PartOf(x, operands, out, shape_.rows - rest_->rows(), rest_->rows()), y);
@@ -255,19 +290,6 @@ class TiledProduct final : public Product, public HasPackedForm {
     return {part(x, shape_.inner), operands_, part(out, shape_.columns)};
   }
 
-  // In a tile of more rows. What those that nobody wants hold does not matter.
-  void RunRest(const Rows& rows, absl::Span<const uint8_t> y) {
-    std::copy(rows.x.begin(), rows.x.end(), x_copy_.begin());
-    for (size_t i = 0; i < operands_.size(); ++i) {
-      if (operand_copies_[i].empty()) continue;
-      std::copy(operands_[i].begin(), operands_[i].end(), operand_copies_[i].begin());
-      operands_[i] = operand_copies_[i];
-    }
-    if (adds_to_output_) std::copy(rows.out.begin(), rows.out.end(), out_copy_.begin());
-    rest_->Run({x_copy_, operands_, absl::MakeSpan(out_copy_)}, y);
-    std::copy_n(out_copy_.begin(), rows.out.size(), rows.out.begin());
-  }
-
   const ProductShape shape_;
   const Epilogue epilogue_;
   const bool adds_to_output_;
@@ -275,20 +297,13 @@ class TiledProduct final : public Product, public HasPackedForm {
   const std::shared_ptr<Tile> whole_;
   std::shared_ptr<Tile> rest_;  // null: the rows fill tiles
   std::optional<Packing> packing_;
-  // Of the tile that runs.
-  std::vector<absl::Span<const float>> operands_;
-  std::vector<float> x_copy_;
-  std::vector<float> out_copy_;
-  std::vector<std::vector<float>> operand_copies_;
+  std::vector<absl::Span<const float>> operands_;  // of the tile that runs
 };
 
 }  // namespace
 
 bool HasTiles(const ProductShape& shape) {
-  // With fewer rows than this there are few numbers of them.
-  constexpr int64_t kFewRows = 16;
-  return shape.batch == 1 && !shape.transpose_x && shape.rows > kFewRows &&
-         BestInstructionSet() == InstructionSet::kAvx512;
+  return shape.batch == 1 && !shape.transpose_x && BestInstructionSet() == InstructionSet::kAvx512;
 }
 
 absl::StatusOr<std::unique_ptr<Product>> PlanTiledProduct(const ProductShape& shape,

@@ -90,8 +90,7 @@ std::optional<ReluAfter> FindRelu(const OpPlanner& op) {
   if (op.demand().OnlyReader(dy) != gradients[0] || read == nullptr || read->value() != &dy) {
     return std::nullopt;
   }
-  const std::optional<OpPlanner> gradient = op.After(*gradients[0]);
-  if (!gradient || !UsesBatch(*gradient)) return std::nullopt;
+  if (!op.MayPlanAfter(*gradients[0]) || !UsesBatch(op.After(*gradients[0]))) return std::nullopt;
   return found;
 }
 

@@ -79,6 +79,7 @@ absl::StatusOr<std::unique_ptr<BlockInPlanning>> PlanRepeatedBlock(OpPlanner& op
   std::string growing;
   for (int i = 0; i < kMostPlans; ++i) {
     auto in_planning = std::make_unique<BlockInPlanning>();
+    in_planning->varying.emplace();
     keeping->Want(in_planning.get());
     RETURN_IF_ERROR(GiveOuterValues(op, block, grown, in_planning.get()));
     RETURN_IF_ERROR(PlanInner(op, block, in_planning.get()));

@@ -75,7 +75,7 @@ absl::StatusOr<PlannedEpilogue> AbsorbOpsAfter(OpPlanner& op, const EpilogueInpu
   const Value* value = &op.OutputValue(input.slot);
   for (const FoldedOp& next : after.ops) {
     if (next.operand == Operand::kStatistics) {
-      OpPlanner norm = *op.After(*next.op);
+      OpPlanner norm = op.After(*next.op);
       ASSIGN_OR_RETURN(const AffineNorm factors, AddAffineNorm(norm));
       planned.operands.insert(planned.operands.end(), {factors.a, factors.b});
     } else if (next.addend != nullptr && next.operand != Operand::kBias) {

@@ -108,6 +108,7 @@ absl::Status WriteExit(OpPlanner& op, const PlanBuilder& inner, const WrittenAro
 }  // namespace
 
 void PlannedBlock::Begin(const StepContext& run) {
+  has_invariants = false;
   for (const auto& array : unset_arrays) array->Clear();
   const auto address = [&run](Buffer buffer) { return run.Of<uint8_t>(buffer).data(); };
   for (const KeptVariable& variable : kept) {
@@ -130,6 +131,10 @@ void PlannedBlock::Begin(const StepContext& run) {
 
 absl::Status PlannedBlock::Run(const StepContext& run) {
   const StepContext inner(addresses, run.state(), run.state().block_runs[number]++);
+  if (!has_invariants) {
+    for (const Step& step : plan->constant_steps) RETURN_IF_ERROR(RunStep(*plan, step, inner));
+    has_invariants = true;
+  }
   RETURN_IF_ERROR(RunSteps(*plan, inner));
   for (const KeptVariable& variable : kept) {
     if (!variable.is_set) continue;
@@ -174,7 +179,14 @@ absl::Status PlanInner(OpPlanner& op, const Block& block, BlockInPlanning* in_pl
 
 absl::Status FinishBlock(OpPlanner& op, BlockInPlanning* in_planning) {
   PlannedBlock* const planned = in_planning->planned.get();
-  ASSIGN_OR_RETURN(Plan plan, op.block_planner().Finish(&in_planning->builder));
+  std::optional<std::vector<Buffer>> varying = in_planning->varying;
+  if (varying) {
+    for (const WrittenAround& written : in_planning->crossing.written) {
+      const IsSet* const is_set = in_planning->builder.Attached<IsSet>(*written.head);
+      if (is_set != nullptr) varying->push_back(is_set->flag);
+    }
+  }
+  ASSIGN_OR_RETURN(Plan plan, op.block_planner().Finish(&in_planning->builder, varying));
   planned->addresses.resize(plan.buffers.size());
   planned->memory = op.Scratch("block", VarType::UINT8, plan.arena_bytes);
   planned->plan = std::make_shared<const Plan>(std::move(plan));

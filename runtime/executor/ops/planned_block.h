@@ -46,6 +46,7 @@ struct PlannedBlock {
   std::vector<std::shared_ptr<TensorArray>> unset_arrays;  // which the op begins to write
   Buffer memory;
   std::vector<uint8_t*> addresses;
+  bool has_invariants = false;  // computed, in this run of the op
 
   // Begins with the outer values of this run of the op.
   void Begin(const StepContext& run);
@@ -62,6 +63,9 @@ struct BlockInPlanning {
   PlanBuilder builder{PlanBuilder::Of::kBlock};
   std::shared_ptr<PlannedBlock> planned = std::make_shared<PlannedBlock>();
   std::vector<const Value*> wanted;  // of the block
+  // Of a block that is run again and again: what it is given that is not the same each time, except
+  // for what says whether the variables that it keeps are set.
+  std::optional<std::vector<Buffer>> varying;
 };
 
 // The only block of an op. Error: it has not one.

@@ -16,11 +16,6 @@ std::optional<KnownType> PlannedFacts::TypeOf(const Value& value) const {
   return KnownType{type.dtype, type.dims};
 }
 
-bool PlannedFacts::HasBegunTest(const Op& op) const {
-  const std::optional<OpPlanner> planner = op_.After(op);
-  return planner && planner->HasBegun();
-}
-
 HeldForm PlannedFacts::HeldFormOf(const Argument& input) const {
   const Value* const value = input.value();
   if (value == nullptr || !op_.builder().IsPlanned(*value)) return {};
@@ -75,7 +70,7 @@ BiasForm PlannedFacts::BiasFormOf(const Argument& addend) const {
 
 std::optional<IntegerReason> PlannedFacts::WhyNotFolded(const Op& op,
                                                         const Argument& output) const {
-  if (!op_.After(op)) return IntegerReason::kAttributes;
+  if (!op_.MayPlanAfter(op)) return IntegerReason::kAttributes;
   const bool is_needed = output.value() != nullptr && op_.demand().IsNeeded(*output.value());
   return is_needed ? std::nullopt : std::optional(IntegerReason::kNotAfterProduct);
 }

@@ -30,7 +30,7 @@ class PlannedFacts final : public RunFacts {
   // product (ProductOfSum).
   std::optional<KnownType> TypeOf(const Value& value) const override;
   const Op* OnlyReader(const Value& value) const override { return op_.demand().OnlyReader(value); }
-  bool HasBegunTest(const Op& op) const override;
+  bool HasBegunTest(const Op& op) const override { return op_.HasBegun(op); }
   // Without a stage, because ranges are known when the plan runs.
   HeldForm HeldFormOf(const Argument& input) const override;
   BiasForm BiasFormOf(const Argument& addend) const override;

@@ -68,6 +68,7 @@ class RecurrentPlan {
     for (const RecurrentBlock::Sequence& output : recurrent_.outputs) {
       RETURN_IF_ERROR(Want(*output.step));
     }
+    NoteWhatVaries();
     RETURN_IF_ERROR(PlanBlock(op_, block_, &in_planning_));
     RETURN_IF_ERROR(TakeStates());
     RETURN_IF_ERROR(WriteOutputs());
@@ -144,6 +145,14 @@ class RecurrentPlan {
       RETURN_IF_ERROR(Want(*state.after));
     }
     return absl::OkStatus();
+  }
+
+  void NoteWhatVaries() {
+    std::vector<Buffer>& varying = in_planning_.varying.emplace();
+    for (const PlannedSteps& input : inputs_) varying.push_back(input.inner);
+    for (const PlannedState& state : states_) {
+      if (state.found.index >= 0) varying.push_back(state.found);
+    }
   }
 
   absl::Status CheckIsKnown(const Value& value, const TensorType& type) {

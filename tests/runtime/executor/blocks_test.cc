@@ -346,6 +346,85 @@ TEST(While, AnErrorNamesBothOps) {
               testing::StartsWith("block 0, op 0 (while): block 1, op 0 (lookup_table_v2): "));
 }
 
+std::string PlanTextOf(const char* text, const std::string& values, const std::string& fetch) {
+  const Program program = ParsedProgram(text);
+  Scope scope = *ParseParameters(values, "values");
+  const auto executor = Executor::Create(program, &scope);
+  EXPECT_TRUE(executor.ok()) << executor.status();
+  EXPECT_TRUE((*executor)->PlanOf({}, {fetch}).ok());
+  return (*executor)->PlanText();
+}
+
+// The weight is scaled and packed before the first turn, if there is one.
+TEST(While, ComputesOnceWhatNoTurnChanges) {
+  constexpr char kText[] = R"(program version=2006002
+    block 0 {
+      var x f32[2,3]
+      var w f32[3,3]
+      var i i64[1]
+      var end i64[1]
+      var goes_on bool[1]
+      less_than(X=i, Y=end) -> (Out=goes_on)
+      while(X=[x, w, i, end], Condition=goes_on) -> (Out=[x, i, goes_on], StepScopes=[]) {
+        sub_block=block(1)}
+    }
+    block 1 parent=0 {
+      var ws f32[3,3]
+      var p f32[2,3]
+      scale(X=w) -> (Out=ws) {scale=0.5}
+      mul(X=x, Y=ws) -> (Out=p)
+      tanh(X=p) -> (Out=x)
+      increment(X=i) -> (Out=i)
+      less_than(X=i, Y=end) -> (Out=goes_on)
+    })";
+  for (const char* turns : {"0", "1", "5"}) {
+    const std::string values = absl::StrCat(
+        "x f32[2,3] 0.5 -1 0.25 1 0.125 -0.75\nw f32[3,3] 1 2 -3 0.5 0.25 1 -1 2 0.75\n"
+        "i i64[1] 0\nend i64[1] ",
+        turns, "\n");
+    EXPECT_EQ(OpDifferences(kText, values, 1e-6, {"x", "i"}), "") << turns;
+    EXPECT_THAT(PlanTextOf(kText, values, "x"),
+                testing::ContainsRegex("once, scratch [0-9]+ bytes\n +0 scale .*\n"
+                                       " +1 pack weights .*\n +arena [0-9]+ bytes\n +0 mul"));
+  }
+}
+
+// The inner loop begins anew in each turn of the outer one, which changes what it reads.
+TEST(While, ComputesOnceWhatNoTurnOfTheInnerLoopChanges) {
+  constexpr char kText[] = R"(program version=2006002
+    block 0 {
+      var x f32[2]
+      var y f32[2]
+      var i i64[1]
+      var j i64[1]
+      var end i64[1]
+      var more bool[1]
+      var inner_more bool[1]
+      less_than(X=i, Y=end) -> (Out=more)
+      while(X=[x, y, i, end], Condition=more) -> (Out=[x, y, i, more, j, inner_more], StepScopes=[]) {
+        sub_block=block(1)}
+    }
+    block 1 parent=0 {
+      scale(X=x) -> (Out=x) {scale=3.0, bias=1.0}
+      fill_constant() -> (Out=j) {shape=[1], dtype=3, value=0.0}
+      less_than(X=j, Y=end) -> (Out=inner_more)
+      while(X=[x, y, j, end], Condition=inner_more) -> (Out=[y, j, inner_more], StepScopes=[]) {
+        sub_block=block(2)}
+      increment(X=i) -> (Out=i)
+      less_than(X=i, Y=end) -> (Out=more)
+    }
+    block 2 parent=1 {
+      var t f32[2]
+      scale(X=x) -> (Out=t) {scale=0.5}
+      elementwise_add(X=y, Y=t) -> (Out=y)
+      increment(X=j) -> (Out=j)
+      less_than(X=j, Y=end) -> (Out=inner_more)
+    })";
+  EXPECT_EQ(OpDifferences(kText, "x f32[2] 1 -2\ny f32[2] 0 5\ni i64[1] 0\nend i64[1] 3\n", 0,
+                          {"x", "y"}),
+            "");
+}
+
 // The weights are quantized before the loop, the other operand inside it.
 TEST(While, MultipliesCodesFromAroundAsIntegers) {
   constexpr char kText[] = R"(program version=2006002
@@ -373,14 +452,7 @@ TEST(While, MultipliesCodesFromAroundAsIntegers) {
       "x f32[2,3] 0.5 -1 0.25 1 0.125 -0.75\nw f32[3,3] 1 2 -3 0.5 0.25 1 -1 2 0.75\n"
       "i i64[1] 0\nend i64[1] 3\n";
   EXPECT_EQ(OpDifferences(kText, values, 1e-5, {"x", "i"}), "");
-
-  const Program program = ParsedProgram(kText);
-  Scope scope = *ParseParameters(values, "values");
-  const auto executor = Executor::Create(program, &scope);
-  ASSERT_TRUE(executor.ok()) << executor.status();
-  ASSERT_TRUE((*executor)->PlanOf({}, {"x"}).ok());
-  const std::string plan = (*executor)->PlanText();
-  EXPECT_THAT(plan, testing::HasSubstr("mul on integers <"));
+  EXPECT_THAT(PlanTextOf(kText, values, "x"), testing::HasSubstr("mul on integers <"));
 }
 
 TEST(PiecewiseSchedule, ChangesTheRateAtItsBoundaries) {

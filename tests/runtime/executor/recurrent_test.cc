@@ -42,6 +42,18 @@ TEST(Recurrent, CarriesItsStateFromStepToStep) {
   }
 }
 
+// What depends neither on a step nor on a state is computed before the first step.
+TEST(Recurrent, ComputesOnceWhatNoStepChanges) {
+  const std::string program = absl::StrReplaceAll(
+      kSums,
+      {{"var m f32[2]\n", "var m f32[2]\n    var k f32[2]\n"},
+       {"elementwise_add(X=x, Y=before) -> (Out=after)",
+        "scale(X=k) -> (Out=k3) {scale=3.0}\n    elementwise_mul(X=k3, Y=before) -> (Out=b)\n"
+        "    elementwise_add(X=x, Y=b) -> (Out=after)"}});
+  EXPECT_EQ(OpDifferences(program, absl::StrCat(kValues, "k f32[2] 0.5 -1\n"), 0, {"sums", "out"}),
+            "");
+}
+
 // What one state leaves is what another one finds.
 TEST(Recurrent, ExchangesStates) {
   const std::string program =

@@ -57,6 +57,8 @@ std::vector<Tensor> Gradients(int threads, int before) {
   EXPECT_TRUE(executor.ok()) << executor.status();
   auto run = (*executor)->Run({}, {"dx", "dw", "dm", "dn"}, 0);
   EXPECT_TRUE(run.ok()) << run.status();
+  // The setting is the host's.
+  EXPECT_EQ(kernels::GrantedThreads(), before);
   return *std::move(run);
 }
 

@@ -80,7 +80,7 @@ Bits RunProduct(const ProductShape& shape, const Epilogue& epilogue, bool is_for
 TEST(ManyShapes, OfProductsGiveTheSameBits) {
   for (const int threads : {1, 2}) {
     UseThreads(threads);
-    for (const int64_t rows : {17, 31, 64, 65, 100, 333}) {
+    for (const int64_t rows : {1, 2, 7, 16, 17, 31, 64, 65, 100, 333}) {
       for (const auto& [inner, columns] : std::vector<std::pair<int64_t, int64_t>>{
                {3, 5}, {16, 16}, {48, 30}, {64, 120}, {256, 96}, {1100, 40}}) {
         for (const bool transposed : {false, true}) {
@@ -222,6 +222,18 @@ TEST(ManyShapes, OfWindowsOfOnePixelGiveTheSameBits) {
   }
 }
 
+// What is left where images were averaged.
+TEST(ManyShapes, OfImagesOfOnePixelGiveTheSameBits) {
+  for (const int64_t batch : {1, 2, 8}) {
+    for (const auto& [channels, filters] : std::vector<std::pair<int64_t, int64_t>>{
+             {3, 8}, {16, 8}, {40, 10}, {96, 24}, {120, 480}, {256, 64}}) {
+      ConvolutionShape shape = Images(batch, channels, 1, 1);
+      shape.filters = filters;
+      ExpectSameBits(shape);
+    }
+  }
+}
+
 TEST(ManyShapes, OfDepthwiseWindowsGiveTheSameBits) {
   for (const int64_t width : {1, 2, 5, 13, 40}) {
     for (const int64_t channels : {2, 16, 24, 40, 96}) {
@@ -260,6 +272,19 @@ TEST(ManyShapes, OfProductsCompileNothingForANewShape) {
   for (int64_t rows = 65; rows < 129; ++rows) plan(rows);
   const int64_t before = PrimitivesMade();
   for (int64_t rows = 129; rows < 500; rows += 7) EXPECT_EQ(plan(rows), form) << rows;
+  EXPECT_EQ(PrimitivesMade(), before);
+}
+
+TEST(ManyShapes, OfProductsOfFewRowsCompileNothingForAnotherPlan) {
+  if (BestInstructionSet() != InstructionSet::kAvx512) GTEST_SKIP() << "there are no tiles";
+  const auto plan = [](int64_t rows) {
+    const ManyShapes many_shapes(true);
+    const auto product = Product::Plan({1, rows, 44, 52});
+    EXPECT_TRUE(product.ok()) << product.status();
+  };
+  for (int64_t rows = 1; rows <= 16; ++rows) plan(rows);
+  const int64_t before = PrimitivesMade();
+  for (int64_t rows = 1; rows <= 16; ++rows) plan(rows);
   EXPECT_EQ(PrimitivesMade(), before);
 }
 

@@ -5,8 +5,9 @@ and samples.npz, on which ranges are found.
 
   real_models.py FOLDER MODEL MODELS
 
-MODELS has the programs of the reference data. Those of the tagger, which is LAC's network, and of
-the LSTM are written here.
+MODEL is one of those below, or a program of the reference data, which MODELS has. The programs of
+the tagger, which is LAC's network, and of the LSTM are written here. What was quantized is float
+again, and what computes its loss ends where its answer is.
 """
 
 import pathlib
@@ -15,15 +16,20 @@ import sys
 
 _ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(_ROOT / "tests" / "interop"))
+import inferring_programs  # noqa: E402
 import numpy  # noqa: E402
 import paddle  # noqa: E402
 import paddle_run  # noqa: E402
 from drawn_parameters import draw_parameters, readers_of  # noqa: E402
-from paddle_program import Program, is_quantization, parse, read_bytes  # noqa: E402
+from paddle_program import (  # noqa: E402
+    Program, is_quantization, parse, read_bytes, without_feeds)
 
 _SAMPLES = 4
 _WORDS, _TAGS, _WIDTH = 20000, 57, 128  # of LAC
 _SENTENCE = 30
+# Of images whose size a program leaves open.
+_SIDES = {"SLANet": (488, 488), "_det_": (640, 640), "_rec_": (48, 320), "PNet": (160, 120)}
+_LENGTHS = ".lengths"  # runtime/data/sequence_offsets.h
 _ONNX_OPSET = 14
 
 
@@ -53,8 +59,24 @@ def _without_quantization(data):
     return desc.SerializeToString()
 
 
+def _inference_program(data):
+    """The program from what is fed to its answer, with ops that feed and fetch."""
+    described = Program(data)
+    if any(op.type == "feed" for op in described.blocks[0]):
+        return data
+    fetches = inferring_programs.fetches_of(described)
+    feeds = inferring_programs.feeds_of(described)
+    program = paddle_run.load(without_feeds(data).SerializeToString())._prune_with_input(
+        feeds, fetches)
+    block = program.global_block()
+    read = {name for op in block.ops for name in op.input_arg_names}
+    program = paddle.static.normalize_program(
+        program, [block.var(name) for name in feeds if name in read],
+        [block.var(name) for name in fetches])
+    return program.desc.serialize_to_string()
+
+
 def _written(inputs_and_outputs):
-    paddle.enable_static()
     program = paddle.static.Program()
     with paddle.static.program_guard(program, paddle.static.Program()):
         inputs, outputs = inputs_and_outputs()
@@ -102,37 +124,29 @@ def _lstm():
     return [rows], [paddle.nn.LSTM(256, 256)(rows)[0]]
 
 
-def _image(height, width):
-    return lambda generator, count: {
-        "x": generator.standard_normal((count, 3, height, width)).astype("float32")}
+_WRITTEN = {"tagger": _tagger, "lstm": _lstm}
+_NAMES = {"detector": "ch_PP-OCRv3_det_slim_infer.pdmodel.gz",
+          "recognizer": "latin_PP-OCRv3_rec_infer.pdmodel.gz",
+          "ssd": "ssd_mobilenet_v1_infer.__model__"}
 
 
-def _ssd_image(generator, count):
-    return {"image": generator.standard_normal((count, 3, 300, 300)).astype("float32")}
+def _make(model, models):
+    if model in _WRITTEN:
+        return _written(_WRITTEN[model])
+    data = _inference_program(read_bytes(models / _NAMES.get(model, model)))
+    return _without_quantization(data) if any(map(is_quantization, Program(data).ops())) else data
 
 
-def _words(generator, count):
-    return {"words": generator.integers(0, _WORDS, (count * _SENTENCE, 1)),
-            "words.lengths": numpy.full(count, _SENTENCE)}
-
-
-def _rows(generator, count):
-    return {"rows": generator.standard_normal((count, 64, 256)).astype("float32")}
-
-
-def _read(file):
-    return lambda models: read_bytes(models / file)
-
-
-# A program, and what it is fed for a number of samples.
-_MODELS = {
-    "detector": (lambda models: _without_quantization(
-        read_bytes(models / "ch_PP-OCRv3_det_slim_infer.pdmodel.gz")), _image(640, 640)),
-    "recognizer": (_read("latin_PP-OCRv3_rec_infer.pdmodel.gz"), _image(48, 320)),
-    "ssd": (_read("ssd_mobilenet_v1_infer.__model__"), _ssd_image),
-    "tagger": (lambda models: _written(_tagger), _words),
-    "lstm": (lambda models: _written(_lstm), _rows),
-}
+def _save_feeds(path, generator, program, readers, sides, count):
+    """The arrays of so many samples, and the lengths of their sequences."""
+    lengths = [_SENTENCE] * count
+    arrays = {}
+    for feed in inferring_programs.feeds_of(program):
+        arrays[feed] = inferring_programs.draw_feed(
+            generator, program, readers, feed, lengths, sides)
+        if inferring_programs.has_sequences(program, feed):
+            arrays[feed + _LENGTHS] = numpy.array(lengths)
+    numpy.savez(path, **arrays)
 
 
 def _write_onnx(folder):
@@ -149,17 +163,18 @@ def _write_onnx(folder):
 def main(folder, model, models):
     paddle.enable_static()
     folder = pathlib.Path(folder)
-    make, feed = _MODELS[model]
-    data = make(pathlib.Path(models))
+    data = _make(model, pathlib.Path(models))
     program = Program(data)
+    readers = readers_of(program)
     generator = numpy.random.default_rng(1)
     scope = paddle.static.Scope()
-    for name, values in draw_parameters(generator, program, readers_of(program)).items():
+    for name, values in draw_parameters(generator, program, readers).items():
         paddle_run.set_value(scope, name, values)
     (folder / "float.pdmodel").write_bytes(data)
     paddle_run.save_parameters(paddle_run.load(data), scope, folder, "float.pdiparams")
-    numpy.savez(folder / "feeds.npz", **feed(generator, 1))
-    numpy.savez(folder / "samples.npz", **feed(generator, _SAMPLES))
+    sides = inferring_programs.sides_of(_NAMES.get(model, model), _SIDES)
+    for file, count in (("feeds.npz", 1), ("samples.npz", _SAMPLES)):
+        _save_feeds(folder / file, generator, program, readers, sides, count)
     _write_onnx(folder)
 
 

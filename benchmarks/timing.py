@@ -4,9 +4,12 @@ import json
 import os
 import statistics
 import subprocess
-import sys
 
 _SAMPLE_SECONDS = 0.1
+
+
+class WorkerFailed(SystemExit):
+    """What a worker cannot do; ends a driver that does not go on without it."""
 
 
 class Worker:
@@ -23,7 +26,7 @@ class Worker:
         line = self._process.stdout.readline()
         answer = json.loads(line) if line else {"ok": False, "err": "it has ended"}
         if not answer["ok"]:
-            sys.exit(f"{self._name}: {answer['err']}")
+            raise WorkerFailed(f"{self._name}: {answer['err']}")
         return answer
 
     def close(self):

@@ -122,9 +122,9 @@ std::string ModelsPage(const std::vector<ModelRow>& rows, const std::vector<Inte
       "code](lists/reason_codes.md). *holds*: the result has no error that the program had\nnot, "
       "keeps the seven invariants, and is undone to the bytes it was made of. *ms*: to load, "
       "transpile and serialize it,\nonce, on one core of the machine that wrote this page.\n\n"
-      "[models_beside_paddle.md](models_beside_paddle.md) says how far what each of them gives in "
-      "float is from what PaddlePaddle\ngives, and [results.md](results.md#real-models) how many "
-      "milliseconds models take beside Paddle Inference and ONNX Runtime.\n\n"
+      "[models_beside_paddle.md](models_beside_paddle.md) says of each that infers how far what it "
+      "gives in float is from what\nPaddlePaddle gives, and how many milliseconds it takes, in "
+      "float and on integers, beside Paddle Inference and ONNX Runtime.\n\n"
       "| program | ops | quantized | float, or why left alone | holds | ms |\n"
       "|---|--:|--:|---|---|--:|\n";
   int quantized = 0;

@@ -1,5 +1,6 @@
 #include "ops/never_negative.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,9 @@ namespace {
 std::vector<const Argument*> SourcesOf(const Op& op, const OpSchema& schema, Era era) {
   std::vector<const Argument*> sources;
   if (!schema.KeepsSign(op.desc(), era) && !schema.KeepsRange(op.desc(), era)) return sources;
-  for (const std::string& slot : {schema.traits().moved, std::string("Y")}) {
+  std::vector<std::string> slots = schema.traits().moved;
+  if (std::find(slots.begin(), slots.end(), "Y") == slots.end()) slots.emplace_back("Y");
+  for (const std::string& slot : slots) {
     for (const Argument* input : op.Inputs(slot)) sources.push_back(input);
   }
   return sources;

@@ -239,8 +239,14 @@ OpSchemaBuilder& OpSchemaBuilder::Activates(
   return Stage({"X", "Out", /*normalizes=*/false, read});
 }
 
-OpSchemaBuilder& OpSchemaBuilder::JoinsValues() {
-  traits().joins_values = true;
+OpSchemaBuilder& OpSchemaBuilder::JoinsValues(std::initializer_list<const char*> slots) {
+  return JoinsValuesIf(slots, [](const OpAttributes&) { return true; });
+}
+
+OpSchemaBuilder& OpSchemaBuilder::JoinsValuesIf(std::initializer_list<const char*> slots,
+                                                OpSchema::TraitFunction joins_values) {
+  traits().joins_values = std::move(joins_values);
+  traits().moved.assign(slots.begin(), slots.end());
   return *this;
 }
 
@@ -250,8 +256,18 @@ OpSchemaBuilder& OpSchemaBuilder::Copies() {
 }
 
 OpSchemaBuilder& OpSchemaBuilder::Moves(absl::string_view slot) {
-  traits().moved = std::string(slot);
+  traits().moved = {std::string(slot)};
   return KeepsRange();
+}
+
+OpSchemaBuilder& OpSchemaBuilder::MovesTo(std::initializer_list<const char*> slots) {
+  traits().moved_to.assign(slots.begin(), slots.end());
+  return KeepsRange();
+}
+
+OpSchemaBuilder& OpSchemaBuilder::FillsWith(absl::string_view attribute) {
+  traits().filling = std::string(attribute);
+  return *this;
 }
 
 OpSchemaBuilder& OpSchemaBuilder::MultipliesElements() {

@@ -71,10 +71,15 @@ class OpSchemaBuilder {
   OpSchemaBuilder& Stage(StageTrait stage);
   // An elementwise function of X, which is an epilogue stage too where StagesOf finds one.
   OpSchemaBuilder& Activates(std::function<Activation(const OpAttributes&)> activation);
-  OpSchemaBuilder& JoinsValues();
+  OpSchemaBuilder& JoinsValues(std::initializer_list<const char*> slots);
+  OpSchemaBuilder& JoinsValuesIf(std::initializer_list<const char*> slots,
+                                 OpSchema::TraitFunction joins_values);
   OpSchemaBuilder& Copies();
   // Its outputs hold values of that slot (OpTraits::moved).
   OpSchemaBuilder& Moves(absl::string_view slot);
+  OpSchemaBuilder& MovesTo(std::initializer_list<const char*> slots);
+  // Where an op does not keep the range, it moves values and fills the rest (OpTraits::filling).
+  OpSchemaBuilder& FillsWith(absl::string_view attribute);
   OpSchemaBuilder& MultipliesElements();
   OpSchemaBuilder& DrawsNumbers();
   OpSchemaBuilder& LooksUpRows();

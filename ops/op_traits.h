@@ -114,12 +114,18 @@ struct OpTraits {
   std::optional<StageTrait> stage;
   // The elementwise function of X that gives Out. Null: the op is not such a function.
   std::function<Activation(const OpAttributes& attributes)> activation;
-  // Out holds nothing but values of all X: where those are codes of one kind, Out can be too.
-  bool joins_values = false;
+  // Whether the output holds nothing but values of all inputs that are `moved`: where those are
+  // codes of one kind, it can be too. Null: no op of the type does.
+  std::function<bool(const OpAttributes& attributes)> joins_values;
   // Out is X.
   bool copies = false;
-  // For an op whose outputs Out hold values of an input and nothing else (value_flow.h): its slot.
-  std::string moved = "X";
+  // For an op whose outputs hold values of inputs and nothing else (value_flow.h): the slots of the
+  // inputs, and of the outputs; by default the first one.
+  std::vector<std::string> moved = {"X"};
+  std::vector<std::string> moved_to = {};
+  // For an op that puts a number where it moves no value to, as padding does: the attribute that
+  // has it.
+  std::string filling;
   // Out is X * Y, element by element, with Y at the dimensions of X from the attribute axis on.
   bool multiplies_elements = false;
   // Its outputs depend on the seed and the step of a run: it may draw random numbers.

@@ -66,9 +66,11 @@ absl::StatusOr<std::vector<ResizedAxis>> ResizedAxes(DimsView from, const Resize
     if (has_sizes) axis.to = request.sizes[i];
     const bool is_unknown = !has_sizes && !scales.empty() && axis.from < 0;
     if (axis.to < 1 && !is_unknown) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "the output has the size ", axis.to, " on axis ", i, " of ", from.size(),
-          ": neither out_d, out_h and out_w nor scale makes it positive; want 1 or more"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("the output has the size ", axis.to, " on axis ", i, " of ", from.size(),
+                       has_sizes ? ", as a tensor of sizes says"
+                                 : ": neither out_d, out_h and out_w nor scale makes it positive",
+                       "; want 1 or more"));
     }
     const bool steps_by_scale = request.is_v2 && !request.has_size_list;
     if (axis.from >= 0 && axis.to >= 0) {

@@ -1,6 +1,7 @@
 #include "ops/value_flow.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -10,14 +11,15 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
-#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "ops/code_ops.h"
 #include "ops/dims.h"
 #include "ops/infer.h"
+#include "ops/op_form.h"
 #include "ops/op_schema.h"
 #include "ops/op_traits.h"
 #include "ops/requantization.h"
-#include "ops/window.h"
+#include "ops/window_axes.h"
 #include "proto/program/op.h"
 
 namespace fixpoint {
@@ -52,10 +54,28 @@ const Argument* FindNextTo(const Op& op, Era era) {
   return op.type() == kRequantize ? op.Output("Out") : FindMovedTo(op, era);
 }
 
-bool Reads(const Op& op, absl::string_view slot, const Value& value) {
-  const auto inputs = op.Inputs(slot);
+bool IsAmong(const Value& value, absl::Span<const Argument* const> inputs) {
   return std::any_of(inputs.begin(), inputs.end(),
                      [&value](const Argument* input) { return input->value() == &value; });
+}
+
+std::vector<const Argument*> ArgumentsOf(const Op& op, const std::vector<std::string>& slots,
+                                         bool are_inputs) {
+  std::vector<const Argument*> arguments;
+  for (const std::string& slot : slots) {
+    const auto of_slot = are_inputs ? op.Inputs(slot) : op.Outputs(slot);
+    arguments.insert(arguments.end(), of_slot.begin(), of_slot.end());
+  }
+  return arguments;
+}
+
+bool IsMoved(const Argument& input) {
+  const std::vector<std::string>& slots = TraitsOf(input.op()).moved;
+  return std::find(slots.begin(), slots.end(), input.slot_name()) != slots.end();
+}
+
+const Argument* OnlyOneOf(const std::vector<const Argument*>& arguments) {
+  return arguments.size() == 1 ? arguments.front() : nullptr;
 }
 
 const VarType::TensorDesc* TensorOf(const Argument& argument) {
@@ -91,61 +111,96 @@ bool MayReorder(const Op& op, const Argument& from, const Argument& to, Era era)
   return std::accumulate(dims->begin(), dims->end(), uint64_t{1}, std::multiplies<>()) == read;
 }
 
-// Whether maxima over windows of images are taken along other axes than this one.
+// Whether the windows or the padding of images, or volumes, are along other axes than this one.
+// What pads any axis says no format.
 bool IsChannelAxisOfImages(const Op& op, int axis, int rank, Era era) {
   const OpDesc::Attr* const format = AttrOrDefault(op.desc(), "data_format", era);
-  return axis == (format != nullptr && IsChannelsLast(format->s()) ? rank - 1 : 1);
+  return format != nullptr && axis == (AreChannelsLast(format->s()) ? rank - 1 : 1);
 }
 
-// What an op has beside Out is no moved values; other ops, as split_lod_tensor, may have them in
-// several slots.
-bool HasOneSlotMovedTo(const OpSchema& schema) {
+// What an op has beside Out is no moved values unless its traits say so.
+bool HasMovedOutputs(const OpSchema& schema) {
   const auto outputs = schema.outputs();
-  return !outputs.empty() && (outputs.size() == 1 || outputs.front().name == "Out");
+  return !schema.traits().moved_to.empty() || outputs.size() == 1 ||
+         (!outputs.empty() && outputs.front().name == "Out");
+}
+
+// A zero of floats has the bits of what the code of 0 stands for.
+bool FillsWith(const Op& op, const std::string& attribute, Era era, double zero) {
+  const std::optional<OpAttributes> attributes = OpAttributes::Of(op.desc(), era);
+  if (!attributes) return false;
+  const double filling = attributes->Float(attribute);
+  return filling == zero && (zero != 0 || !std::signbit(filling));
+}
+
+bool JoinsValues(const Op& op, const OpTraits& traits, Era era) {
+  if (traits.joins_values == nullptr) return false;
+  const std::optional<OpAttributes> attributes = OpAttributes::Of(op.desc(), era);
+  return attributes && traits.joins_values(*attributes);
 }
 
 }  // namespace
 
-bool MovesValues(const Op& op, Era era) {
+bool MovesValues(const Op& op, Era era, double zero) {
   const OpSchema* const schema = FindOpSchema(op.type());
-  return schema != nullptr &&
-         (schema->traits().joins_values || schema->KeepsRange(op.desc(), era)) &&
-         !op.Inputs(schema->traits().moved).empty() && HasOneSlotMovedTo(*schema) &&
-         !op.Outputs(SlotMovedTo(op)).empty();
+  if (schema == nullptr || !HasMovedOutputs(*schema) || MovedInputs(op).empty() ||
+      MovedOutputs(op).empty()) {
+    return false;
+  }
+  if (schema->KeepsRange(op.desc(), era) || JoinsValues(op, schema->traits(), era)) return true;
+  const std::string* const filling = FindFilling(op, era);
+  return filling != nullptr && FillsWith(op, *filling, era, zero);
 }
 
-const std::string& SlotMovedTo(const Op& op) {
-  return FindOpSchema(op.type())->outputs().front().name;
+std::vector<const Argument*> MovedInputs(const Op& op) {
+  return ArgumentsOf(op, TraitsOf(op).moved, /*are_inputs=*/true);
+}
+
+std::vector<const Argument*> MovedOutputs(const Op& op) {
+  const std::vector<std::string>& slots = TraitsOf(op).moved_to;
+  const std::string& first = FindOpSchema(op.type())->outputs().front().name;
+  return ArgumentsOf(op, slots.empty() ? std::vector<std::string>{first} : slots,
+                     /*are_inputs=*/false);
+}
+
+const std::string* FindFilling(const Op& op, Era era) {
+  const std::string& filling = TraitsOf(op).filling;
+  if (filling.empty() || FindOpSchema(op.type())->KeepsRange(op.desc(), era)) return nullptr;
+  return &filling;
 }
 
 bool ReordersValues(const Op& op, Era era) {
   if (!MovesValues(op, era) || !FindOpSchema(op.type())->keeps_range()) return false;
-  const auto from = op.Inputs(TraitsOf(op).moved);
-  const auto to = op.Outputs(SlotMovedTo(op));
-  if (from.size() != 1 || to.size() != 1) return false;
-  const VarType::TensorDesc* const before = TensorOf(*from.front());
-  const VarType::TensorDesc* const after = TensorOf(*to.front());
+  const Argument* const from = FindMoved(op, era);
+  const Argument* const to = FindMovedTo(op, era);
+  if (from == nullptr || to == nullptr) return false;
+  const VarType::TensorDesc* const before = TensorOf(*from);
+  const VarType::TensorDesc* const after = TensorOf(*to);
   return before != nullptr && after != nullptr && HaveAsManyElements(*before, *after);
 }
 
+const Argument* FindMoved(const Op& op, Era era) {
+  return MovesValues(op, era) ? OnlyOneOf(MovedInputs(op)) : nullptr;
+}
+
 const Argument* FindMovedTo(const Op& op, Era era) {
-  return MovesValues(op, era) ? op.Output(SlotMovedTo(op)) : nullptr;
+  return MovesValues(op, era) ? OnlyOneOf(MovedOutputs(op)) : nullptr;
 }
 
 bool KeepsChannels(const Op& op, int axis, Era era) {
   const Argument* const to = FindMovedTo(op, era);
-  const auto from = op.Inputs(TraitsOf(op).moved);
-  if (to == nullptr || from.size() != 1) return false;
-  const VarType::TensorDesc* const before = TensorOf(*from.front());
+  const Argument* const from = FindMoved(op, era);
+  if (to == nullptr || from == nullptr) return false;
+  const VarType::TensorDesc* const before = TensorOf(*from);
   const VarType::TensorDesc* const after = TensorOf(*to);
   const bool has_channels = before != nullptr && after != nullptr &&
                             before->dims_size() == after->dims_size() &&
                             axis < before->dims_size() && before->dims(axis) == after->dims(axis) &&
                             before->dims(axis) >= 0;
   if (!has_channels) return false;
-  const bool are_maxima = !FindOpSchema(op.type())->keeps_range();
-  return are_maxima ? IsChannelAxisOfImages(op, axis, before->dims_size(), era)
-                    : !MayReorder(op, *from.front(), *to, era);
+  const bool is_of_images = !FindOpSchema(op.type())->keeps_range();
+  return is_of_images ? IsChannelAxisOfImages(op, axis, before->dims_size(), era)
+                      : !MayReorder(op, *from, *to, era);
 }
 
 bool BecomesCodes(const Value& value, Era era, const IsReader& also) {
@@ -159,10 +214,9 @@ bool BecomesCodes(const Value& value, Era era, const IsReader& also) {
     for (const Argument* reader : next.readers()) {
       if (also != nullptr && also(*reader)) continue;
       if (reader->slot_name() == "X" && QuantizesAtGivenRange(reader->op(), era)) continue;
-      const bool is_moved = reader->slot_name() == TraitsOf(reader->op()).moved;
       const bool goes_on = MovesValues(reader->op(), era) || reader->op().type() == kRequantize;
-      if (!is_moved || !goes_on) return false;
-      for (const Argument* output : reader->op().Outputs(SlotMovedTo(reader->op()))) {
+      if (!goes_on || !IsMoved(*reader)) return false;
+      for (const Argument* output : MovedOutputs(reader->op())) {
         if (output->value() == nullptr) return false;
         if (seen.insert(output->value()).second) rest.push_back(output->value());
       }
@@ -176,9 +230,9 @@ bool IsStoredAsCodes(const Value& value, Era era, const OnlyReaderOf& only_reade
   for (size_t moves = 0; at != nullptr && moves < kMostMoved; ++moves) {
     const Op* const reader = only_reader(*at);
     if (reader == nullptr) return false;
-    if (QuantizesAtGivenRange(*reader, era)) return Reads(*reader, "X", *at);
+    if (QuantizesAtGivenRange(*reader, era)) return IsAmong(*at, reader->Inputs("X"));
     const Argument* const moved_to = FindNextTo(*reader, era);
-    if (moved_to == nullptr || !Reads(*reader, TraitsOf(*reader).moved, *at)) return false;
+    if (moved_to == nullptr || !IsAmong(*at, MovedInputs(*reader))) return false;
     at = moved_to->value();
   }
   return false;

@@ -5,26 +5,34 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "ops/era.h"
 #include "proto/program/program_fwd.h"
 
 namespace fixpoint {
 
-// Whether an op only moves the values of a slot (OpTraits::moved) to other places in its outputs of
-// SlotMovedTo, and computes none: reshape, transpose, concat, split, slice, maxima.
-bool MovesValues(const Op& op, Era era);
+// Whether an op only moves the values of MovedInputs to other places in MovedOutputs, and computes
+// none: reshape, transpose, concat, split, slice, maxima, padding by `zero`, which in codes is that
+// of 0.
+bool MovesValues(const Op& op, Era era, double zero = 0);
 
-// The slot in which such an op has what it moves: the first of its outputs, as Out, or Y of stack.
+// What such an op moves, and where to, in the order of the slots (OpTraits::moved, moved_to).
 // REQUIRES: the op has a schema with outputs.
-const std::string& SlotMovedTo(const Op& op);
+std::vector<const Argument*> MovedInputs(const Op& op);
+std::vector<const Argument*> MovedOutputs(const Op& op);
+
+// The attribute with the number that such an op puts where it moves no value to; null: it has a
+// value for each place.
+const std::string* FindFilling(const Op& op, Era era);
 
 // Whether such an op gives each element of one input once, in another order or shape. It may repeat
 // or drop some where the program does not declare all sizes.
 bool ReordersValues(const Op& op, Era era);
 
-// The one output in which an op that moves values has all that it moves; null where there is none,
-// or more than one.
+// The one input that an op which moves values moves, and the one output in which it has all of
+// that; null where there is none, or more than one.
+const Argument* FindMoved(const Op& op, Era era);
 const Argument* FindMovedTo(const Op& op, Era era);
 
 // Whether an op that moves the values of one input leaves each of them at its place of an axis, as

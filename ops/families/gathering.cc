@@ -186,6 +186,8 @@ void DefineScatters(OpList& ops) {
       .Attr("Include_self", Bool(true))
       .Infer(InferPutAlongAxis)
       .TakeLod({})
+      .JoinsValuesIf({"Input", "Value"},
+                     [](const OpAttributes& op) { return op.String("Reduce") == "assign"; })
       .Gradient(
           "put_along_axis_grad(Input, Index, Value, Result, Result@GRAD) -> (Input@GRAD, "
           "Value@GRAD)");
@@ -205,6 +207,8 @@ std::vector<OpSchema> GatheringOps() {
   ops.Define("where(Condition, X, Y) -> (Out)")
       .Doc("X where Condition, else Y.")
       .IsOfSamples()
+      .KeepsSign()
+      .JoinsValues({"X", "Y"})
       .QuantizableOutputs({"Out"})
       .Gradient("where_grad(Condition, X, Y, Out@GRAD) -> (X@GRAD, Y@GRAD)");
   return ops.Build();

@@ -255,7 +255,7 @@ void DefineParts(OpList& ops) {
       .QuantizableInput("X", SlotRole::ACTIVATION)
       .QuantizableOutputs({"Out"})
       .KeepsSign()
-      .JoinsValues()
+      .JoinsValues({"X"})
       .Gradient("concat_grad(X, AxisTensor, Out@GRAD) -> (X@GRAD)");
   ops.Define("split(X, AxisTensor?, SectionsTensorList*?) -> (Out*)")
       .Doc("Parts of X along axis: num equal ones, or as long as `sections` says.")
@@ -292,7 +292,7 @@ void DefineParts(OpList& ops) {
       .Infer(InferStack)
       .TakeLod({})
       .QuantizableOutputs({"Y"})
-      .JoinsValues()
+      .JoinsValues({"X"})
       .Gradient("stack_grad(Y@GRAD, X@2) -> (X@GRAD)");
   ops.Define("unstack(X) -> (Y*)")
       .Doc("The inverse of stack.")

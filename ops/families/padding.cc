@@ -5,7 +5,7 @@
 #include "ops/element_places.h"
 #include "ops/infer.h"
 #include "ops/op_schema_builder.h"
-#include "ops/window.h"
+#include "ops/window_axes.h"
 #include "proto/base/status_macros.h"
 
 namespace fixpoint {
@@ -18,8 +18,7 @@ absl::StatusOr<PadMode> ModeOf(InferContext& op, PadForm form) {
 
 bool HasChannelsLast(InferContext& op, PadForm form) {
   if (form == PadForm::kEachAxis) return false;
-  return form == PadForm::kImage ? IsChannelsLast(op.String("data_format"))
-                                 : op.String("data_format") == "NDHWC";
+  return AreChannelsLast(op.String("data_format"));
 }
 
 OpSchema::InferFunction InferPad(PadForm form) {
@@ -56,10 +55,13 @@ absl::Status InferPadGradient(InferContext& op) {
   return absl::OkStatus();
 }
 
-// Every mode but "constant" repeats X's values. The channels of a volume are known as such where
-// they are axis 1.
+// Every mode but "constant" repeats X's values.
 bool RepeatsValues(const OpAttributes& attributes) {
-  return attributes.String("mode") != "constant" && attributes.String("data_format") != "NDHWC";
+  return attributes.String("mode") != "constant";
+}
+
+OpSchema::TraitFunction IsNotBelowZero(const char* attribute) {
+  return [attribute](const OpAttributes& attributes) { return attributes.Float(attribute) >= 0; };
 }
 
 }  // namespace
@@ -71,6 +73,8 @@ std::vector<OpSchema> PaddingOps() {
       .Attr("paddings", Required(INTS))
       .Attr("pad_value", Float(0))
       .Infer(InferPad(PadForm::kEachAxis))
+      .KeepsSignIf(IsNotBelowZero("pad_value"))
+      .FillsWith("pad_value")
       .QuantizableOutputs({"Out"})
       .Gradient("pad_grad(Out@GRAD) -> (X@GRAD)")
       .GradientInfer(InferPadGradient);
@@ -84,6 +88,8 @@ std::vector<OpSchema> PaddingOps() {
       .Infer(InferPad(PadForm::kImage))
       .IsOfSamples()
       .KeepsRangeIf(RepeatsValues)
+      .KeepsSignIf(IsNotBelowZero("pad_value"))
+      .FillsWith("pad_value")
       .QuantizableOutputs({"Out"})
       .Gradient("pad2d_grad(X, Paddings, Out@GRAD) -> (X@GRAD)");
   ops.Define("pad3d(X, Paddings?) -> (Out)")
@@ -96,6 +102,8 @@ std::vector<OpSchema> PaddingOps() {
       .Infer(InferPad(PadForm::kVolume))
       .IsOfSamples()
       .KeepsRangeIf(RepeatsValues)
+      .KeepsSignIf(IsNotBelowZero("value"))
+      .FillsWith("value")
       .QuantizableOutputs({"Out"})
       .Gradient("pad3d_grad(X, Paddings, Out@GRAD) -> (X@GRAD)");
   return ops.Build();

@@ -86,7 +86,7 @@ void DefineSequences(OpList& ops) {
       .Doc("X's rows, or its sequences at a level, where Mask BOOL [n, 1] holds, and the others.")
       .Attr("level", Int(0))
       .Infer(InferSplit)
-      .KeepsRange()
+      .MovesTo({"OutTrue", "OutFalse"})
       .TakeLod({})
       .Gradient(
           "merge_lod_tensor(X, Mask, InTrue=OutTrue@GRAD, InFalse=OutFalse@GRAD) -> "
@@ -95,6 +95,8 @@ void DefineSequences(OpList& ops) {
       .Doc("The inverse of split_lod_tensor; X has the offsets above the level.")
       .Attr("level", Int(0))
       .Infer(InferMerge)
+      .KeepsSign()
+      .JoinsValues({"InTrue", "InFalse"})
       .TakeLod({})
       .Gradient(
           "split_lod_tensor(X=Out@GRAD, Mask) -> (OutTrue=InTrue@GRAD, OutFalse=InFalse@GRAD)");

@@ -53,6 +53,23 @@ TEST(KeepsChannels, DoesNotHoldOfReshapesOfABatchThatIsNotKnown) {
                          "reshape2(X=y, Shape=i) -> (Out=z) {shape=[-1,4,6,6]}"));
 }
 
+TEST(KeepsChannels, HoldsOfPaddingOfImages) {
+  const std::string images = "pad2d(X=y) -> (Out=z) {paddings=[1, 1, 0, 0]";
+  EXPECT_TRUE(KeepsAxis(1, "[-1,4,6,6]", "[-1,4,8,6]", absl::StrCat(images, "}")));
+  EXPECT_FALSE(KeepsAxis(3, "[-1,4,6,6]", "[-1,4,8,6]", absl::StrCat(images, "}")));
+  EXPECT_FALSE(KeepsAxis(1, "[-1,4,6,6]", "[-1,4,8,6]", absl::StrCat(images, ", pad_value=1.0}")));
+  const std::string volumes =
+      R"(pad3d(X=y) -> (Out=z) {paddings=[1, 1, 0, 0, 0, 0], data_format="NDHWC"})";
+  EXPECT_TRUE(KeepsAxis(4, "[-1,6,6,6,4]", "[-1,6,6,8,4]", volumes));
+  EXPECT_FALSE(KeepsAxis(1, "[-1,6,6,6,4]", "[-1,6,6,8,4]", volumes));
+}
+
+// It may take from one end of the channels what it adds to the other.
+TEST(KeepsChannels, DoesNotHoldOfPaddingOfAnyAxis) {
+  EXPECT_FALSE(KeepsAxis(1, "[-1,4,6,6]", "[-1,4,8,6]",
+                         "pad(X=y) -> (Out=z) {paddings=[0, 0, 1, -1, 1, 1, 0, 0]}"));
+}
+
 TEST(KeepsChannels, DoesNotHoldOfOtherOrders) {
   EXPECT_FALSE(KeepsAxis(1, "[-1,6,6]", "[-1,6,6]", "transpose(X=y) -> (Out=z) {axis=[0, 2, 1]}"));
   EXPECT_FALSE(KeepsAxis(1, "[-1,4,6]", "[-1,4,6]", "shuffle_channel(X=y) -> (Out=z) {group=2}"));

@@ -109,11 +109,15 @@ TEST(Lower, PassesCodesThroughNoOpWithAnOutputThatItsTypeHasNot) {
 // What becomes of an op that moves the codes of x to m, from where they become codes again.
 IntegerReason ReasonOfMove(const std::string& type, const std::string& op,
                            const std::string& dims) {
-  const absl::StatusOr<Scope> parameters =
-      ParseParameters(absl::StrCat(kParameters, "index i64[1,1] 0\n"), "parameters");
+  const absl::StatusOr<Scope> parameters = ParseParameters(
+      absl::StrCat(kParameters, "index i64[1,1] 0\nrows i64[1,2] 0 0\nmask bool[1,2] 1 0\n",
+                   "number f32[1,2] 1 2\n"),
+      "parameters");
   EXPECT_TRUE(parameters.ok()) << parameters.status();
-  const std::string variables = absl::StrCat("  var index i64[1,1] persistable\n  var m f32", dims,
-                                             "\n  var m.q f32", dims, "\n  var n f32", dims, "\n");
+  const std::string variables = absl::StrCat(
+      "  var index i64[1,1] persistable\n  var rows i64[1,2] persistable\n",
+      "  var mask bool[1,2] persistable\n", "  var number f32[1,2] persistable\n  var m f32", dims,
+      "\n  var m.q f32", dims, "\n  var n f32", dims, "\n");
   const absl::StatusOr<LoweredModel> model =
       Lower(ParsedProgram(absl::StrCat(kVariables, variables, R"(
   feed(X=feed) -> (Out=q) {col=0}
@@ -141,6 +145,39 @@ TEST(Lower, MovesCodesToOutputsOfAnyName) {
                          "take_along_axis(Input=x, Index=index) -> (Result=m) {Axis=1}", "[1,1]"),
             IntegerReason::kOnIntegers);
   EXPECT_EQ(ReasonOfMove("sequence_reverse", "sequence_reverse(X=x) -> (Y=m)", "[-1,2]"),
+            IntegerReason::kOnIntegers);
+}
+
+TEST(Lower, PadsCodesByZeroAlone) {
+  const auto reason_of = [](const std::string& value) {
+    return ReasonOfMove(
+        "pad", absl::StrCat("pad(X=x) -> (Out=m) {paddings=[0, 0, 1, 2], pad_value=", value, "}"),
+        "[-1,5]");
+  };
+  EXPECT_EQ(reason_of("0.0"), IntegerReason::kOnIntegers);
+  EXPECT_EQ(reason_of("-0.0"), IntegerReason::kAttributes);
+  EXPECT_EQ(reason_of("1.0"), IntegerReason::kAttributes);
+  EXPECT_EQ(reason_of("nan"), IntegerReason::kAttributes);
+}
+
+TEST(Lower, ChoosesAmongCodesOfOneKind) {
+  EXPECT_EQ(ReasonOfMove("where", "where(Condition=mask, X=x, Y=x) -> (Out=m)", "[1,2]"),
+            IntegerReason::kOnIntegers);
+  EXPECT_EQ(ReasonOfMove("where", "where(Condition=mask, X=x, Y=number) -> (Out=m)", "[1,2]"),
+            IntegerReason::kNotQuantized);
+  const std::string put = "put_along_axis(Input=x, Index=rows, Value=x) -> (Result=m) {Axis=0";
+  EXPECT_EQ(ReasonOfMove("put_along_axis", absl::StrCat(put, "}"), "[-1,2]"),
+            IntegerReason::kOnIntegers);
+  EXPECT_EQ(ReasonOfMove("put_along_axis", absl::StrCat(put, ", Reduce=\"add\"}"), "[-1,2]"),
+            IntegerReason::kAttributes);
+}
+
+TEST(Lower, DividesAndJoinsRowsOfCodes) {
+  const std::string split = "split_lod_tensor(X=x, Mask=mask) -> (OutTrue=m, OutFalse=x0)";
+  EXPECT_EQ(ReasonOfMove("split_lod_tensor", split, "[-1,2]"), IntegerReason::kOnIntegers);
+  EXPECT_EQ(ReasonOfMove("merge_lod_tensor",
+                         "merge_lod_tensor(X=number, Mask=mask, InTrue=x, InFalse=x) -> (Out=m)",
+                         "[-1,2]"),
             IntegerReason::kOnIntegers);
 }
 

@@ -331,6 +331,27 @@ TEST(LoweredInvariants, NothingReadsCodesAsNumbers) {
             "numbers");
 }
 
+TEST(LoweredInvariants, PaddingOfCodesIsTheirCodeOfZero) {
+  const auto pad_by = [](float value) {
+    return Violations([value](Program& program, PassContext&) {
+      Rewriter(&program, "wrong")
+          .InsertBefore(WriterOf(program, "sum"), OpBuilder("pad2d")
+                                                      .Input("X", "p.q")
+                                                      .Output("Out", "z")
+                                                      .IntsAttr("paddings", {0, 0, 0, 0})
+                                                      .FloatAttr("pad_value", value)
+                                                      .Build());
+    });
+  };
+  EXPECT_EQ(pad_by(1),
+            "invariant 4 of lowered programs: block 0, op 5 (pad2d) reads the codes \"p.q\" as "
+            "numbers");
+  EXPECT_EQ(
+      pad_by(0),
+      "invariant 2 of lowered programs: block 0, op 5 (pad2d) stores UINT8 in \"z\", which is "
+      "declared otherwise");
+}
+
 TEST(LoweredInvariants, ScalesAreNumbersThatAreNotNegative) {
   for (const float wrong : {-0.5F, std::numeric_limits<float>::infinity()}) {
     EXPECT_EQ(Violations([wrong](Program& program, PassContext& context) {

@@ -180,24 +180,23 @@ class Check {
   }
 
   void CheckMove(const Op& op) {
-    const bool is_move = MovesValues(op, EraOf(lowered_));
-    std::optional<CodesWritten> moved;
-    bool all_alike = true;
+    std::vector<const Argument*> inputs = MovedInputs(op);
+    const auto moved = inputs.empty() ? std::nullopt : CodesIn(*inputs.front());
+    if (!MovesValues(op, EraOf(lowered_), moved ? moved->type.zero_point : 0)) inputs.clear();
     for (const Argument* input : op.inputs()) {
-      const bool is_moved = is_move && input->slot_name() == TraitsOf(op).moved;
+      const bool is_moved = std::find(inputs.begin(), inputs.end(), input) != inputs.end();
       if (!is_moved && FindCodes(*input) != nullptr) {
         Violated(4, Describe(op), " reads the codes \"", input->name(), "\" as numbers");
         return;
       }
-      if (!is_moved) continue;
-      const std::optional<CodesWritten> codes = CodesIn(*input);
-      if (input->index() == 0) moved = codes;
-      all_alike = all_alike && codes.has_value() == moved.has_value() &&
-                  (!codes || codes->type == moved->type);
     }
+    const bool all_alike = std::all_of(inputs.begin(), inputs.end(), [&](const Argument* input) {
+      const std::optional<CodesWritten> codes = CodesIn(*input);
+      return codes.has_value() == moved.has_value() && (!codes || codes->type == moved->type);
+    });
     if (!all_alike) Violated(2, Describe(op), " moves codes of more than one kind");
-    if (!moved) return;
-    for (const Argument* out : op.Outputs(SlotMovedTo(op))) Declare(op, *out, *moved);
+    if (inputs.empty() || !moved) return;
+    for (const Argument* out : MovedOutputs(op)) Declare(op, *out, *moved);
   }
 
   void CheckReads(const Op& op) {

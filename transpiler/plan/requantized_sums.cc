@@ -91,8 +91,9 @@ class WayBack {
   // Whether another op reads a value on the way too, so that a run has it as floats.
   bool is_shared() const { return is_shared_; }
 
-  void GoOn(absl::string_view slot) {
-    const Argument* const input = op_->Input(slot);
+  void GoOn(absl::string_view slot) { GoOn(op_->Input(slot)); }
+  // The same by an input of the op; null: there is no way back.
+  void GoOn(const Argument* input) {
     const Value* const value = input != nullptr ? input->value() : nullptr;
     is_shared_ |= value != nullptr && facts_.OnlyReader(*value) != op_;
     op_ = WriterOf(value);
@@ -121,7 +122,7 @@ SumsOrWhy FindRequantizedSums(const Site& site, const SiteFacts& facts,
   WayBack way(site, facts);
   while (way.op() != nullptr && MovesValues(*way.op(), facts.era())) {
     moves.push_back(way.op());
-    way.GoOn(TraitsOf(*way.op()).moved);
+    way.GoOn(FindMoved(*way.op(), facts.era()));
   }
   if (way.op() != nullptr && IsRelu(*way.op(), facts.era())) way.GoOn("X");
   const std::optional<SumTrait> sum = way.op() != nullptr ? TraitsOf(*way.op()).sum : std::nullopt;

@@ -52,7 +52,7 @@ bool KeepsOrder(const std::vector<NormFactors>& factors) {
   });
 }
 
-const Argument& MovedBy(const Op& move) { return *move.Inputs(TraitsOf(move).moved).front(); }
+const Argument& MovedBy(const Op& move) { return *MovedInputs(move).front(); }
 
 class FunctionHoister {
  public:
@@ -157,12 +157,9 @@ class FunctionHoister {
   // The op that moved what an input reads, and nothing else, from one tensor.
   const Op* MoveBefore(const Argument& input) const {
     const Op* const move = facts_.WriterFor(&input);
-    if (move == nullptr || !MovesValues(*move, facts_.era()) ||
-        move->Outputs(SlotMovedTo(*move)).size() != 1 ||
-        move->Inputs(TraitsOf(*move).moved).size() != 1) {
-      return nullptr;
-    }
-    const Variable* const from = MovedBy(*move).variable();
+    if (move == nullptr || FindMovedTo(*move, facts_.era()) == nullptr) return nullptr;
+    const Argument* const moved = FindMoved(*move, facts_.era());
+    const Variable* const from = moved != nullptr ? moved->variable() : nullptr;
     return from != nullptr && from->is_dense_tensor() ? move : nullptr;
   }
 
@@ -187,7 +184,7 @@ class FunctionHoister {
     const Op& inserted = rewriter_.InsertBefore(*moves.back(), hoisted);
     rewriter_.Remove(op);
     for (size_t i = moves.size(); i-- > 0;) {
-      const Argument& output = *moves[i]->Output(SlotMovedTo(*moves[i]));
+      const Argument& output = *MovedOutputs(*moves[i]).front();
       RETURN_IF_ERROR(rewriter_.RedirectReads({&MovedBy(*moves[i])}, *made));
       made = &last;
       if (i > 0) {

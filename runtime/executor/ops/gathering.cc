@@ -234,13 +234,10 @@ absl::StatusOr<Putting> PuttingOf(const OpPlanner& op) {
       absl::StrCat("Reduce is \"", name, "\"; want assign, add or multiply"));
 }
 
-// Puts values to their places of a result, which holds Input.
+// Adds numbers to what a result has at their places, or multiplies it by them.
 template <typename Index>
-absl::Status PutValues(const Along& along, Putting putting, bool includes_self,
-                       absl::Span<const Index> index, const float* from, float* to) {
-  if (putting == Putting::kAssign) {
-    return ForEachAlong<Index>(along, index, [=](int64_t i, int64_t at) { to[at] = from[i]; });
-  }
+absl::Status CombineValues(const Along& along, Putting putting, bool includes_self,
+                           absl::Span<const Index> index, const float* from, float* to) {
   if (!includes_self) {
     const float nothing = putting == Putting::kAdd ? 0.0f : 1.0f;
     RETURN_IF_ERROR(
@@ -257,20 +254,32 @@ absl::Status PlanPutAlong(OpPlanner& op) {
   ASSIGN_OR_RETURN(const Along along, AlongOf(op, type.dims, op.attributes().Int("Axis")));
   RETURN_IF_ERROR(op.CheckDims("Value", op.InputDims("Index")));
   ASSIGN_OR_RETURN(const Putting putting, PuttingOf(op));
+  const bool is_assigned = putting == Putting::kAssign;
   const bool includes_self = op.attributes().Bool("Include_self");
-  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("Input"));
-  ASSIGN_OR_RETURN(const Buffer value, op.ReadFloats("Value"));
+  const VarType::Type dtype = is_assigned ? type.dtype : VarType::FP32;
+  ASSIGN_OR_RETURN(const Buffer x, op.Read("Input", dtype));
+  ASSIGN_OR_RETURN(const Buffer value, op.Read("Value", dtype));
   ASSIGN_OR_RETURN(const Buffer index, ReadIndices(op, "Index"));
   const Buffer result = op.WriteAs("Result", type);
-  return WithIndexType(op, "Index", [&](auto number) {
-    using Index = decltype(number);
-    op.AddStep({{x, value, index}, {result}, [=](const StepContext& run) {
-                  const absl::Span<const float> before = run.Floats(x);
-                  std::copy(before.begin(), before.end(), run.Floats(result).begin());
-                  return PutValues<Index>(along, putting, includes_self, run.Of<Index>(index),
-                                          run.Floats(value).data(), run.Floats(result).data());
-                }});
-    return absl::OkStatus();
+  return WithElementOfSizeOf(dtype, [&](auto element) {
+    return WithIndexType(op, "Index", [&](auto number) {
+      using T = decltype(element);
+      using Index = decltype(number);
+      op.AddStep(
+          {{x, value, index}, {result}, [=](const StepContext& run) {
+             const absl::Span<const T> before = run.Of<T>(x);
+             std::copy(before.begin(), before.end(), run.Of<T>(result).begin());
+             if (!is_assigned) {
+               return CombineValues<Index>(along, putting, includes_self, run.Of<Index>(index),
+                                           run.Floats(value).data(), run.Floats(result).data());
+             }
+             const T* const from = run.Of<T>(value).data();
+             T* const to = run.Of<T>(result).data();
+             return ForEachAlong<Index>(along, run.Of<Index>(index),
+                                        [=](int64_t i, int64_t place) { to[place] = from[i]; });
+           }});
+      return absl::OkStatus();
+    });
   });
 }
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "ops/element_places.h"
-#include "ops/window.h"
+#include "ops/window_axes.h"
 #include "proto/base/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/placed_elements.h"
@@ -26,8 +26,7 @@ absl::StatusOr<Padding> PaddingOf(const OpPlanner& op, PadForm form, size_t rank
   if (form != PadForm::kEachAxis) {
     RETURN_IF_ERROR(op.CheckAbsent("Paddings"));
     ASSIGN_OR_RETURN(padding.mode, PadModeOf(attributes.String("mode")));
-    const std::string format = attributes.String("data_format");
-    is_channels_last = IsChannelsLast(format) || format == "NDHWC";
+    is_channels_last = AreChannelsLast(attributes.String("data_format"));
   }
   ASSIGN_OR_RETURN(padding.axes, PaddedAxes(form, static_cast<int>(rank), is_channels_last,
                                             attributes.Ints("paddings")));

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <initializer_list>
 #include <optional>
 #include <vector>
 
@@ -20,7 +19,7 @@ namespace fixpoint::executor {
 
 // Writes the extents of a value, and zeros after its elements. REQUIRES: its buffer has as many.
 template <typename T>
-void DecideRows(const StepContext& run, const RunShape& shape, std::initializer_list<int64_t> dims,
+void DecideRows(const StepContext& run, const RunShape& shape, DimsView dims,
                 absl::Span<T> elements) {
   std::copy(dims.begin(), dims.end(), run.Of<int64_t>(shape.dims).begin());
   int64_t count = 1;
@@ -30,7 +29,7 @@ void DecideRows(const StepContext& run, const RunShape& shape, std::initializer_
 
 // The same with the elements.
 template <typename T, typename From>
-void WriteRows(const StepContext& run, const RunShape& shape, std::initializer_list<int64_t> dims,
+void WriteRows(const StepContext& run, const RunShape& shape, DimsView dims,
                const std::vector<From>& from, Buffer to) {
   const absl::Span<T> elements = run.Of<T>(to);
   std::transform(from.begin(), from.end(), elements.begin(),

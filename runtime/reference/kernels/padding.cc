@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "ops/element_places.h"
-#include "ops/window.h"
+#include "ops/window_axes.h"
 #include "proto/base/status_macros.h"
 #include "runtime/reference/kernels.h"
 #include "runtime/reference/shape_inputs.h"
@@ -26,9 +26,8 @@ absl::StatusOr<Padding> PaddingOf(const OpRun& op, PadForm form, int rank) {
   }
   ASSIGN_OR_RETURN(padding.mode, PadModeOf(op.String("mode")));
   ASSIGN_OR_RETURN(const std::vector<int64_t> paddings, IntsFrom(op, "Paddings", "", "paddings"));
-  const std::string format = op.String("data_format");
   ASSIGN_OR_RETURN(padding.axes,
-                   PaddedAxes(form, rank, IsChannelsLast(format) || format == "NDHWC", paddings));
+                   PaddedAxes(form, rank, AreChannelsLast(op.String("data_format")), paddings));
   return padding;
 }
 

@@ -116,12 +116,14 @@ class Writer {
   // Appends "type(inputs) -> (slot=v7) {attributes}".
   Value Append(const std::string& type, const std::string& inputs, const std::string& attributes,
                const std::string& slot = "Out", const std::string& other_outputs = "") {
-    Value value;
-    value.name = absl::StrCat("v", values_.size());
-    const std::string op = absl::StrCat(type, "(", inputs, ") -> (", slot, "=", value.name,
+    const std::string op = absl::StrCat(type, "(", inputs, ") -> (", slot, "=", NextName(),
                                         other_outputs, ") {", attributes, "}");
-    value.declared = InferDims(op, &Value::declared);
-    value.dims = InferDims(op, &Value::dims);
+    return AppendOf(op, InferDims(op, &Value::declared), InferDims(op, &Value::dims));
+  }
+  std::string NextName() const { return absl::StrCat("v", values_.size()); }
+  // The same for an op that writes NextName().
+  Value AppendOf(const std::string& op, const Dims& declared, const Dims& dims) {
+    const Value value = {NextName(), declared, dims};
     c_.Declare(value.name, " f32", DimsList(value.declared));
     c_.Op(op);
     values_.push_back(value);
@@ -346,7 +348,29 @@ class Writer {
     Append("concat", absl::StrCat("X=[", inputs, "]"), absl::StrCat("axis=", axis));
   }
 
-  // Ops that give the same elements in another order or shape.
+  // A value with a border, of zeros or of another number, which has no code of its own.
+  void Pad(const Value& x) {
+    const std::string value = c_.OneIn(4) ? "0.5" : "0.0";
+    std::vector<int> paddings(x.is_images() ? 4 : 2 * x.rank());
+    for (size_t i = x.is_images() ? 0 : 2; i < paddings.size(); ++i) {
+      paddings[i] = c_.Between(0, 2);
+    }
+    Append(x.is_images() ? "pad2d" : "pad", absl::StrCat("X=", x.name),
+           absl::StrCat("paddings=", ListText(paddings), ", pad_value=", value));
+  }
+
+  // Elements of two values of known dimensions, by a mask.
+  void Choose(const Value& x) {
+    if (x.declared != x.dims) return Pad(x);
+    const Value y = Partner(x);
+    const std::string mask = c_.Integers(VarType::BOOL, x.dims, 0, 1);
+    c_.Persist(mask);
+    AppendOf(absl::StrCat("where(Condition=", mask, ", X=", x.name, ", Y=", y.name,
+                          ") -> (Out=", NextName(), ")"),
+             x.declared, x.dims);
+  }
+
+  // Ops that give the same elements in another order or shape, or some of them.
   void Move() {
     const Value x = SomeValue();
     const std::string of_2x = c_.is_2x() || c_.OneIn(2) ? "2" : "";
@@ -357,7 +381,7 @@ class Writer {
         AppendWithShape(absl::StrCat(type, of_2x), x, attributes);
       }
     };
-    switch (c_.Between(0, 5)) {
+    switch (c_.Between(0, 8)) {
       case 0: {
         std::vector<int> axes;
         for (int axis = 0; axis < x.rank(); ++axis) axes.push_back(axis);
@@ -388,6 +412,10 @@ class Writer {
         Append("slice", absl::StrCat("Input=", x.name),
                absl::StrCat("axes=[1], starts=[0], ends=[", (x.dims[1] + 1) / 2, "]"));
         return;
+      case 6:
+        return Pad(x);
+      case 7:
+        return Choose(x);
       default:
         break;
     }

@@ -63,8 +63,8 @@ TEST(Resizing, RefusesWhatIsOutsideOfTheImage) {
             "axis of 2 in steps of 1");
   EXPECT_EQ(
       RunOps("nearest_interp_v2(X=x, OutSize=s) -> (Out=y)", "x f32[1,1,1,2] 0 1\ns i32[2] -7 3\n"),
-      "block 0, op 0 (nearest_interp_v2): the output has the size -7 on axis 0 of 2: neither "
-      "out_d, out_h and out_w nor scale makes it positive; want 1 or more");
+      "block 0, op 0 (nearest_interp_v2): the output has the size -7 on axis 0 of 2, as a tensor "
+      "of sizes says; want 1 or more");
 }
 
 TEST(Padding, HasAModeForWhatIsAround) {

@@ -11,6 +11,7 @@
 #include "ops/op_traits.h"
 #include "ops/value_flow.h"
 #include "proto/base/status_macros.h"
+#include "proto/program/attributes.h"
 #include "proto/program/op.h"
 #include "proto/program/op_builder.h"
 #include "transpiler/lower/rules/rule.h"
@@ -19,11 +20,12 @@
 namespace fixpoint {
 namespace {
 
-// The codes that every X has; nothing where one X has none, or different ones.
+// The codes that everything has that an op moves; nothing where something has none, or different
+// ones.
 std::optional<std::vector<ActivationCodes>> FindCodesOfOneKind(const Op& op,
                                                                const Lowering& lowering) {
   std::vector<ActivationCodes> all;
-  for (const Argument* x : op.Inputs(TraitsOf(op).moved)) {
+  for (const Argument* x : MovedInputs(op)) {
     const std::optional<ActivationCodes> codes = lowering.FindCodes(*x);
     if (!codes || (!all.empty() && codes->type() != all.front().type())) return std::nullopt;
     all.push_back(*codes);
@@ -31,9 +33,13 @@ std::optional<std::vector<ActivationCodes>> FindCodesOfOneKind(const Op& op,
   return all;
 }
 
-void SetArguments(const std::vector<std::string>& names, OpDesc::Var* slot) {
-  slot->clear_arguments();
-  for (const std::string& name : names) slot->add_arguments(name);
+// Gives the arguments of an op other names, in the order of both lists.
+void SetArguments(const std::vector<const Argument*>& arguments,
+                  const std::vector<std::string>& names,
+                  google::protobuf::RepeatedPtrField<OpDesc::Var>* slots) {
+  for (size_t i = 0; i < names.size(); ++i) {
+    slots->Mutable(arguments[i]->slot())->set_arguments(arguments[i]->index(), names[i]);
+  }
 }
 
 class MoveRule final : public LoweringRule {
@@ -45,7 +51,10 @@ class MoveRule final : public LoweringRule {
   std::vector<std::string> op_types() const override {
     std::vector<std::string> types;
     for (const OpSchema* schema : AllOpSchemas()) {
-      if (schema->keeps_range() || schema->traits().joins_values) types.push_back(schema->type());
+      const OpTraits& traits = schema->traits();
+      if (schema->keeps_range() || traits.joins_values || !traits.filling.empty()) {
+        types.push_back(schema->type());
+      }
     }
     return types;
   }
@@ -71,19 +80,20 @@ absl::StatusOr<std::string> AddCodes(const Variable& numbers, VarType::Type dtyp
 }
 
 void MoveCodes(const Op& move, const std::vector<std::string>& from,
-               const std::vector<std::string>& to, VarType::Type dtype, Lowering& lowering) {
+               const std::vector<std::string>& to, const CodeType& type, Lowering& lowering) {
   OpDesc moved = move.desc();
-  for (OpDesc::Var& slot : *moved.mutable_inputs()) {
-    if (slot.parameter() == TraitsOf(move).moved) SetArguments(from, &slot);
-  }
-  for (OpDesc::Var& slot : *moved.mutable_outputs()) {
-    if (slot.parameter() == SlotMovedTo(move)) SetArguments(to, &slot);
-  }
+  const std::vector<const Argument*> outputs = MovedOutputs(move);
+  SetArguments(MovedInputs(move), from, moved.mutable_inputs());
+  SetArguments(outputs, to, moved.mutable_outputs());
   for (const Argument* output : move.outputs()) {
-    const bool is_other = output->slot_name() != SlotMovedTo(move) && output->variable() != nullptr;
-    if (is_other && CanHoldCodes(*output->variable())) {
-      lowering.SetElementType(*output->variable(), dtype);
+    const bool is_moved_to = std::find(outputs.begin(), outputs.end(), output) != outputs.end();
+    if (!is_moved_to && output->variable() != nullptr && CanHoldCodes(*output->variable())) {
+      lowering.SetElementType(*output->variable(), type.dtype);
     }
+  }
+  const std::string* const filling = FindFilling(move, lowering.era());
+  if (filling != nullptr && type.zero_point != 0) {
+    SetAttr(MakeFloatAttr(*filling, static_cast<float>(type.zero_point)), &moved);
   }
   lowering.rewriter().InsertBefore(move, moved);
 }
@@ -92,7 +102,7 @@ absl::StatusOr<IntegerReason> LowerMove(const Op& op, Lowering& lowering) {
   if (!MovesValues(op, lowering.era())) return IntegerReason::kAttributes;
   const auto codes = FindCodesOfOneKind(op, lowering);
   if (!codes) return IntegerReason::kNotQuantized;
-  const auto outputs = op.Outputs(SlotMovedTo(op));
+  const std::vector<const Argument*> outputs = MovedOutputs(op);
   for (const Argument* output : outputs) {
     if (output->value() == nullptr || output->variable()->values().size() != 1) {
       return IntegerReason::kRewritten;
@@ -108,15 +118,14 @@ absl::StatusOr<IntegerReason> LowerMove(const Op& op, Lowering& lowering) {
     }
   }
   const ActivationCodes& kind = codes->front();
-  const VarType::Type dtype = kind.type().dtype;
   std::vector<std::string> from;
   for (const ActivationCodes& moved : *codes) from.emplace_back(moved.codes->name());
   std::vector<std::string> to;
   for (const Argument* output : outputs) {
-    ASSIGN_OR_RETURN(std::string moved, AddCodes(*output->variable(), dtype, lowering));
+    ASSIGN_OR_RETURN(std::string moved, AddCodes(*output->variable(), kind.type().dtype, lowering));
     to.push_back(std::move(moved));
   }
-  MoveCodes(op, from, to, dtype, lowering);
+  MoveCodes(op, from, to, kind.type(), lowering);
   for (size_t i = 0; i < to.size(); ++i) {
     OpBuilder numbers("integer_dequantize");
     numbers.Input("X", to[i])

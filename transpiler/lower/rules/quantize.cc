@@ -114,7 +114,7 @@ absl::StatusOr<bool> IsOpen(const Argument& input, const Op* requantize, Lowerin
         (requantize != nullptr && !KeepsChannelsOf(*requantize, *move, lowering.era()))) {
       return false;
     }
-    const auto moved = move->Inputs(TraitsOf(*move).moved);
+    const std::vector<const Argument*> moved = MovedInputs(*move);
     const bool can_move = std::all_of(moved.begin(), moved.end(), [](const Argument* x) {
       return x->variable() != nullptr && CanHoldCodes(*x->variable());
     });
@@ -142,7 +142,7 @@ absl::Status StoreAsCodes(const Argument& input, const Quantization& quantizatio
       continue;
     }
     all[i].move = FindMove(read, lowering);
-    for (const Argument* x : all[i].move->Inputs(TraitsOf(*all[i].move).moved)) {
+    for (const Argument* x : MovedInputs(*all[i].move)) {
       ASSIGN_OR_RETURN(std::string moved,
                        AddCodes(*x->variable(), quantization.type.dtype, lowering));
       all[i].from.push_back(moved);
@@ -152,7 +152,7 @@ absl::Status StoreAsCodes(const Argument& input, const Quantization& quantizatio
   // An op goes after what it reads, which is found by its reading it.
   for (auto stored = all.rbegin(); stored != all.rend(); ++stored) {
     if (stored->move != nullptr) {
-      MoveCodes(*stored->move, stored->from, {stored->codes}, quantization.type.dtype, lowering);
+      MoveCodes(*stored->move, stored->from, {stored->codes}, quantization.type, lowering);
       lowering.NoteMovesCodes(*stored->move);
       lowering.rewriter().Remove(*stored->move);
     } else if (const Op* product = lowering.FindOpenProduct(*stored->input); product != nullptr) {
@@ -175,7 +175,7 @@ absl::Status StoreAsCodes(const Argument& input, const Quantization& quantizatio
 const Op* FindReorder(const Argument& input, const Lowering& lowering) {
   const Op* const move = FindMove(input, lowering);
   if (move == nullptr || !ReordersValues(*move, lowering.era())) return nullptr;
-  const Variable& from = *move->Inputs(TraitsOf(*move).moved).front()->variable();
+  const Variable& from = *MovedInputs(*move).front()->variable();
   return CanHoldCodes(from) && CanHoldCodes(*input.variable()) ? move : nullptr;
 }
 
@@ -197,11 +197,11 @@ absl::Status ReplaceByEdge(const Op& op, const Argument& x, std::string codes,
   const Argument* at = &x;
   while (const Op* const move = FindReorder(*at, lowering)) {
     moves.push_back(move);
-    at = move->Inputs(TraitsOf(*move).moved).front();
+    at = MovedInputs(*move).front();
   }
   std::vector<std::string> moved = {std::move(codes)};
   for (const Op* move : moves) {
-    const Argument& from = *move->Inputs(TraitsOf(*move).moved).front();
+    const Argument& from = *MovedInputs(*move).front();
     ASSIGN_OR_RETURN(std::string name,
                      AddCodes(*from.variable(), quantization.type.dtype, lowering));
     moved.push_back(std::move(name));
@@ -209,7 +209,7 @@ absl::Status ReplaceByEdge(const Op& op, const Argument& x, std::string codes,
   lowering.InsertBefore(moves.empty() ? op : *moves.back(),
                         EdgeTo(moved.back(), *at, quantization));
   for (size_t i = moves.size(); i-- > 0;) {
-    MoveCodes(*moves[i], {moved[i + 1]}, {moved[i]}, quantization.type.dtype, lowering);
+    MoveCodes(*moves[i], {moved[i + 1]}, {moved[i]}, quantization.type, lowering);
     lowering.NoteMovesCodes(*moves[i]);
     lowering.rewriter().Remove(*moves[i]);
   }

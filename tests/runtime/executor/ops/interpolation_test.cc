@@ -1,5 +1,6 @@
 // Resizing of images, on the executor and on the reference interpreter.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -9,6 +10,8 @@
 
 namespace fixpoint::executor {
 namespace {
+
+using ::testing::HasSubstr;
 
 // An op and its gradient.
 std::string Differences(const std::string& op, const std::string& attrs,
@@ -69,6 +72,109 @@ TEST(Resizing, TakesSizesThatAreKnown) {
       })",
                           Drawn("x", {1, 2, 3, 4}) + Drawn("like", {1, 1, 6, 7})),
             "");
+}
+
+// Sizes that the program declares of Out are the largest ones.
+TEST(Resizing, TakesSizesThatARunDecides) {
+  const std::string ops = R"(program version=2006002
+      block 0 {
+        var a f32[-1,2,9,8]
+        var b f32[-1,2,9,8]
+        var c f32[-1,2,9,8]
+        var d f32[-1,2,-1,8]
+        var e f32[-1,9,8,4]
+        var f f32[-1,2,9]
+        var g f32[-1,1,9,8,7]
+        var j i8[1,2,9,8]
+        nearest_interp_v2(X=x, OutSize=size) -> (Out=a) {align_corners=false}
+        bilinear_interp(X=x, OutSize=size) -> (Out=b)
+        bicubic_interp_v2(X=x, SizeTensor=[h, w]) -> (Out=c) {align_corners=false}
+        fill_constant() -> (Out=six) {shape=[1L], dtype=2, value=6.0}
+        bilinear_interp_v2(X=x, SizeTensor=[six, w]) -> (Out=d) {align_corners=false}
+        bilinear_interp_v2(X=x, Scale=scale) -> (Out=e) {align_mode=0, align_corners=false, data_layout="NHWC"}
+        linear_interp_v2(X=line, OutSize=w) -> (Out=f) {align_mode=0}
+        trilinear_interp_v2(X=volume, OutSize=sizes) -> (Out=g)
+        nearest_interp(X=i, OutSize=size) -> (Out=j)
+        shape(Input=a) -> (Out=extents)
+        assign(X=b) -> (Out=assigned)
+      })";
+  const std::string values = Drawn("x", {2, 2, 3, 4}) + Drawn("line", {2, 2, 4}) +
+                             Drawn("volume", {1, 1, 2, 3, 4}) +
+                             "i i8[1,2,1,3] 1 -2 3 -128 127 0\nscale f32[1] 1.5\n";
+  for (const char* sizes : {"size i32[2] 5 7\nh i32[1] 5\nw i64[1] 7\nsizes i32[3] 4 2 7\n",
+                            "size i32[2] 9 8\nh i32[1] 9\nw i64[1] 8\nsizes i32[3] 9 8 7\n",
+                            "size i32[2] 3 4\nh i32[1] 3\nw i64[1] 4\nsizes i32[3] 2 3 4\n",
+                            "size i32[2] 1 1\nh i32[1] 1\nw i64[1] 1\nsizes i32[3] 1 1 1\n"}) {
+    EXPECT_EQ(OpDifferences(ops, values + sizes), "") << sizes;
+  }
+}
+
+TEST(Resizing, TakesImagesOfWhichARunDecidesHowMany) {
+  for (const char* condition : {"1 0 1", "0 0 0"}) {
+    EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        var y f32[-1,2,9,8]
+        var z f32[-1,2,9,8]
+        where_index(Condition=c) -> (Out=places)
+        slice(Input=places) -> (Out=row) {axes=[1], starts=[0], ends=[1], decrease_axis=[1]}
+        gather(X=x, Index=row) -> (Out=some)
+        bilinear_interp_v2(X=some, OutSize=size) -> (Out=y) {align_corners=false}
+        nearest_interp_v2(X=some, OutSize=size) -> (Out=z) {align_corners=false}
+      })",
+                            absl::StrCat("c bool[3] ", condition, "\nsize i32[2] 5 7\n",
+                                         Drawn("x", {3, 2, 3, 4}))),
+              "")
+        << condition;
+  }
+}
+
+// An op that both backends run with a size of each of two axes.
+std::string WithSizes(const std::string& sizes, const std::string& declared = "[1,2,9,8]") {
+  return OpDifferences(absl::StrCat("program version=2006002\nblock 0 {\nvar y f32", declared,
+                                    "\nbilinear_interp_v2(X=x, OutSize=size) -> (Out=y)\n}"),
+                       absl::StrCat(Drawn("x", {1, 2, 3, 4}), "size ", sizes, "\n"));
+}
+
+TEST(Resizing, RefusesSizesThatTheProgramDoesNotDeclare) {
+  EXPECT_EQ(WithSizes("i32[2] 9 8"), "");
+  EXPECT_THAT(WithSizes("i32[2] 9 9"),
+              HasSubstr("the output has the size 9 on axis 1 of 2; want at most 8, which the "
+                        "program declares of Out\ninterpreter: \n"));
+  EXPECT_THAT(WithSizes("i32[2] 1000 8"),
+              HasSubstr("the output has the size 1000 on axis 0 of 2; want at most 9"));
+  for (const char* wrong :
+       {"i32[2] 0 8", "i32[2] -3 8", "i64[2] -9223372036854775808 8", "f32[2] nan 8"}) {
+    EXPECT_THAT(WithSizes(wrong), HasSubstr("; want 1 or more\ninterpreter: ")) << wrong;
+  }
+  EXPECT_THAT(WithSizes("i32[3] 1 2 3"), HasSubstr("sizes are [1, 2, 3]; want 2 of them"));
+}
+
+TEST(Resizing, NamesWhatBoundsSizesThatARunDecides) {
+  EXPECT_THAT(WithSizes("i32[2] 9 8", "[-1,2,-1,-1]"),
+              HasSubstr("the run computes input OutSize, and Out is declared [-1, 2, -1, -1]; want "
+                        "what shapes and constants decide, or Out declared with the largest size "
+                        "that there can be on each axis"));
+}
+
+// Where another op needs the extents that are planned, a run with others ends.
+TEST(Resizing, GivesWhatARunDecidesToOpsThatTakeIt) {
+  const std::string ops = R"(program version=2006002
+      block 0 {
+        var y f32[1,2,9,8]
+        nearest_interp_v2(X=x, OutSize=size) -> (Out=y)
+        relu(X=y) -> (Out=z)
+      })";
+  EXPECT_EQ(OpDifferences(ops, absl::StrCat(Drawn("x", {1, 2, 3, 4}), "size i32[2] 9 7\n")), "");
+  const std::string windows = R"(program version=2006002
+      block 0 {
+        var y f32[1,2,9,8]
+        nearest_interp_v2(X=x, OutSize=size) -> (Out=y)
+        pool2d(X=y) -> (Out=z) {pooling_type="max", ksize=[2, 2]}
+      })";
+  EXPECT_EQ(OpDifferences(windows, absl::StrCat(Drawn("x", {1, 2, 3, 4}), "size i32[2] 9 8\n")),
+            "");
+  EXPECT_THAT(OpDifferences(windows, absl::StrCat(Drawn("x", {1, 2, 3, 4}), "size i32[2] 9 7\n")),
+              HasSubstr("an input is [1, 2, 9, 7]; want rows of [2, 9, 8]"));
 }
 
 TEST(Resizing, MovesIntegers) {

@@ -119,6 +119,23 @@ TEST(Gathering, IsThatOfTheInterpreter) {
             "");
 }
 
+// What only moves them takes integers of any size.
+TEST(Gathering, PutsAndChoosesIntegers) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        put_along_axis(Input=x, Index=i, Value=v) -> (Result=a) {Axis=1}
+        put_along_axis(Input=n, Index=i, Value=m) -> (Result=b) {Axis=0}
+        where(Condition=c, X=x, Y=y) -> (Out=d)
+        pad(X=x) -> (Out=e) {paddings=[0, 1, 2, 0], pad_value=-3.0}
+      })",
+                          "x i8[2,3] 1 -2 3 -128 127 0\ny i8[2,3] 4 5 6 7 8 9\n"
+                          "v i8[2,2] -7 11 -12 13\ni i64[2,2] 0 1 1 1\n"
+                          "n i64[2,2] 4294967296 2 3 4\nm i64[2,2] -1 -2 -3 8589934592\n"
+                          "c bool[2,3] 1 0 0 1 1 0\n",
+                          0),
+            "");
+}
+
 TEST(Gathering, RefusesIndicesOutside) {
   EXPECT_THAT(
       OpDifferences(Block("gather_nd(X=x, Index=i) -> (Out=y)"), "x f32[2] 1 2\ni i64[1,1] -1\n"),

@@ -1,0 +1,93 @@
+#include "runtime/executor/ops/resize_taps.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "absl/strings/str_cat.h"
+#include "proto/base/status_macros.h"
+
+namespace fixpoint::executor {
+namespace {
+
+using kernels::AxisTaps;
+using kernels::Places;
+
+absl::Status CheckInside(int64_t place, const ResizedAxis& axis) {
+  if (place < axis.from) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("the output's size is ", axis.to,
+                                                 ", whose end is outside of an axis of ", axis.from,
+                                                 " in steps of ", axis.step));
+}
+
+void AddTap(int64_t place, float weight, AxisTaps* taps) {
+  taps->places.push_back(static_cast<int32_t>(place));
+  taps->weights.push_back(weight);
+}
+
+absl::StatusOr<AxisTaps> LinearTaps(const ResizedAxis& axis, bool is_half) {
+  AxisTaps taps;
+  for (int64_t k = 0; k < axis.to; ++k) {
+    const double centre = axis.step * (static_cast<double>(k) + 0.5) - 0.5;
+    const float position =
+        is_half ? std::max(static_cast<float>(centre), 0.0f) : axis.step * static_cast<float>(k);
+    // The place is that of the centre before it is rounded.
+    const int64_t place = is_half ? std::max<int64_t>(static_cast<int64_t>(centre), 0)
+                                  : static_cast<int64_t>(position);
+    RETURN_IF_ERROR(CheckInside(place, axis));
+    const float after = position - static_cast<float>(place);
+    AddTap(place, 1 - after, &taps);
+    AddTap(std::min(place + 1, axis.from - 1), after, &taps);
+    taps.End();
+  }
+  return taps;
+}
+
+// Keys's kernel with A = -0.75.
+AxisTaps CubicTaps(const ResizedAxis& axis, bool align_corners) {
+  constexpr double kA = -0.75;
+  const auto weight = [](double distance) {
+    const double t = std::fabs(distance);
+    if (t <= 1) return ((kA + 2) * t - (kA + 3)) * t * t + 1;
+    return ((kA * t - 5 * kA) * t + 8 * kA) * t - 4 * kA;
+  };
+  AxisTaps taps;
+  for (int64_t k = 0; k < axis.to; ++k) {
+    const double centre = axis.step * (static_cast<double>(k) + 0.5) - 0.5;
+    const float position =
+        align_corners ? axis.step * static_cast<float>(k) : static_cast<float>(centre);
+    const auto before = static_cast<int64_t>(std::floor(position));
+    const double t = position - std::floor(position);
+    for (int64_t i = -1; i <= 2; ++i) {
+      AddTap(std::clamp<int64_t>(before + i, 0, axis.from - 1),
+             static_cast<float>(weight(static_cast<double>(i) - t)), &taps);
+    }
+    taps.End();
+  }
+  return taps;
+}
+
+}  // namespace
+
+absl::StatusOr<Places> NearestPlaces(const ResizeMethod& method, const ResizedAxis& axis) {
+  Places places;
+  for (int64_t k = 0; k < axis.to; ++k) {
+    const float corner = axis.step * static_cast<float>(k);
+    const auto place = static_cast<int64_t>(method.align_corners ? corner + 0.5 : corner);
+    RETURN_IF_ERROR(CheckInside(place, axis));
+    places.push_back(static_cast<int32_t>(place));
+  }
+  return places;
+}
+
+absl::StatusOr<AxisTaps> TapsOf(const ResizeMethod& method, const ResizedAxis& axis) {
+  if (method.kind == ResizeMethod::Kind::kCubic) return CubicTaps(axis, method.align_corners);
+  return LinearTaps(axis, method.is_half);
+}
+
+bool KeepsSizes(const std::vector<ResizedAxis>& axes) {
+  return std::all_of(axes.begin(), axes.end(),
+                     [](const ResizedAxis& axis) { return axis.from == axis.to; });
+}
+
+}  // namespace fixpoint::executor

@@ -84,7 +84,7 @@ absl::Status WriteExit(OpPlanner& op, const PlanBuilder& inner, const WrittenAro
   PassOnArray(inner, after, &builder, *written.exit);
   SetContents(*written.exit, ContentsAtExit(builder, inner, written), &builder);
   const auto* const array = builder.Attached<HeldArray>(*written.exit);
-  const bool is_unset = !kept->before && !IsLoopHead(*written.before);
+  const bool is_unset = !kept->before && !IsCarriedByLoop(builder, written.before);
   if (array != nullptr && is_unset) planned->unset_arrays.push_back(array->array);
   if (kept->is_set) {
     builder.Attach(*written.exit, IsSet{*kept->is_set});

@@ -1,6 +1,7 @@
 #include "runtime/executor/ops/planned_block.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <utility>
 
@@ -62,6 +63,17 @@ absl::StatusOr<KeptVariable> Keep(OpPlanner& op, const WrittenAround& written,
       builder.NewBuffer(absl::StrCat(kept.name, " is set"), TensorType{VarType::BOOL, {1}});
   if (was_set != nullptr) GiveFlag(op, *written.head, *kept.is_set, inner, planned);
   return kept;
+}
+
+// The block keeps no variable that held nothing before, and that it never writes.
+void ForgetUnwritten(BlockInPlanning* in_planning) {
+  std::vector<WrittenAround>& written = in_planning->crossing.written;
+  std::vector<KeptVariable>& kept = in_planning->planned->kept;
+  for (size_t i = written.size(); i-- > 0;) {
+    if (in_planning->builder.IsPlanned(*written[i].after)) continue;
+    written.erase(written.begin() + static_cast<std::ptrdiff_t>(i));
+    kept.erase(kept.begin() + static_cast<std::ptrdiff_t>(i));
+  }
 }
 
 // What a variable's array has after the op: what it had before or, if the block has run, what that
@@ -169,7 +181,9 @@ absl::Status GiveOuterValues(OpPlanner& op, const Block& block, const GrownArray
 }
 
 absl::Status PlanInner(OpPlanner& op, const Block& block, BlockInPlanning* in_planning) {
-  return op.block_planner().PlanBlock(block, in_planning->wanted, &in_planning->builder);
+  RETURN_IF_ERROR(op.block_planner().PlanBlock(block, in_planning->wanted, &in_planning->builder));
+  ForgetUnwritten(in_planning);
+  return absl::OkStatus();
 }
 
 absl::Status FinishBlock(OpPlanner& op, BlockInPlanning* in_planning) {

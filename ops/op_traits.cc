@@ -86,7 +86,7 @@ std::optional<StageTrait::Stages> StagesOf(const Activation& activation) {
       return Stages{{{Kind::kLeakyRelu, activation.a}}, /*in_codes_alone=*/activation.a < 0};
     case ActivationFunction::kHardSwish:
       // x * min(max(x + c, 0), a) / b
-      if (activation.a != activation.b) return std::nullopt;
+      if (activation.a != activation.b || !(activation.b > 0)) return std::nullopt;
       return Stages{{{Kind::kHardSwish, 1 / activation.b, activation.c / activation.b}}};
     default:
       return std::nullopt;

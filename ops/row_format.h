@@ -40,7 +40,7 @@ absl::string_view NameOf(RowFormat format);
 
 inline constexpr char kRowFormatAttr[] = "row_format";
 // The one format that the reference has, and the attribute's default.
-inline constexpr char kPaddleRows[] = "paddle_dequant";
+inline constexpr absl::string_view kPaddleRows = "paddle_dequant";
 
 }  // namespace fixpoint
 

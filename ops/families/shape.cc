@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ops/depth_blocks.h"
 #include "ops/infer.h"
 #include "ops/op_schema_builder.h"
 #include "ops/window.h"
@@ -210,26 +211,9 @@ absl::Status InferPixelShuffle(InferContext& op) {
 absl::Status InferSpaceToDepth(InferContext& op) {
   const TensorInfo x = op.Input("X");
   op.SetOutput("Out", x.dtype, std::nullopt);
-  const int64_t size = op.Int("blocksize");
-  if (x.rank() != 4) return absl::OkStatus();
-  const auto divides = [&x](int axis, int64_t by) {
-    return x.dims[axis] < 0 || x.dims[axis] % by == 0;
-  };
-  constexpr int64_t kLargestBlock = 1 << 15;
-  if (size < 2 || size > kLargestBlock || !divides(1, size * size) || !divides(2, size) ||
-      !divides(3, size)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("blocksize is ", size, " and X is ", DimsText(x.dims),
-                     "; want 2 or more that divides the height and the width, and whose square "
-                     "divides the channels"));
-  }
-  Dims out(x.dims.begin(), x.dims.end());
-  if (out[1] >= 0 && __builtin_mul_overflow(out[1], size * size, &out[1])) {
-    return absl::InvalidArgumentError("the output's size is more than an int64 holds");
-  }
-  for (int axis = 2; axis < 4; ++axis) {
-    if (out[axis] >= 0) out[axis] /= size;
-  }
+  const int64_t blocksize = op.Int("blocksize");
+  if (!x.has_dims()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const Dims out, SpaceToDepthDims(x.dims, blocksize));
   op.SetOutput("Out", x.dtype, out);
   return absl::OkStatus();
 }

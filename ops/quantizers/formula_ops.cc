@@ -28,7 +28,7 @@ namespace {
 bool Reduces(const OpDesc& op) { return absl::StartsWith(op.type(), "reduce_"); }
 bool IsElementwise(const OpDesc& op) { return absl::StartsWith(op.type(), "elementwise_"); }
 
-OpDesc FillConstant(const std::string& name, double value) {
+OpDesc FillConstant(absl::string_view name, double value) {
   return OpBuilder("fill_constant")
       .Output("Out", name)
       .LongsAttr("shape", {1})

@@ -22,8 +22,8 @@ bool QuantizesFormula(const OpDesc& op);
 // Names that stand for numbers of the spec and the value, read as [1] or, as "$largest", as an
 // attribute: the bits, the largest and the lowest code, and kCount, how many elements share a range
 // (of an activation, in one sample), which cannot be an attribute.
-inline constexpr char kBits[] = "bits";
-inline constexpr char kCount[] = "count";
+inline constexpr absl::string_view kBits = "bits";
+inline constexpr absl::string_view kCount = "count";
 absl::Span<const absl::string_view> NumbersOfSpec();
 bool IsNumberOfSpec(absl::string_view name);
 

@@ -47,6 +47,7 @@ void Match(int64_t rows, int64_t columns, absl::Span<const T> distances, std::op
            absl::Span<int32_t> matched, absl::Span<T> distance) {
   std::fill(matched.begin(), matched.end(), -1);
   std::fill(distance.begin(), distance.end(), T(0));
+  if (distances.empty()) return;  // there may be 2^40 rows without columns
   MatchEachToOne(rows, columns, distances, matched, distance);
   if (!threshold) return;
   for (int64_t column = 0; column < columns; ++column) {

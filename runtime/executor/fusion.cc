@@ -27,18 +27,34 @@ struct Access {
   bool writes = false;
   bool is_at_place = true;  // element by element, at the places of their loops
 };
-// Of one step, in any order; of several, by memory. Memory is a buffer, or the tensor that it is
-// in.
+// Of one step, in order of memory; of several, by memory. Memory is a buffer, or the tensor that it
+// is in.
 using StepAccesses = absl::InlinedVector<std::pair<int, Access>, 4>;
 using Accesses = absl::flat_hash_map<int, Access>;
 
+void Merge(const Access& from, Access* into) {
+  into->reads |= from.reads;
+  into->writes |= from.writes;
+  into->is_at_place &= from.is_at_place;
+}
+
 void Merge(const StepAccesses& from, Accesses* into) {
-  for (const auto& [memory, access] : from) {
-    Access& merged = (*into)[memory];
-    merged.reads |= access.reads;
-    merged.writes |= access.writes;
-    merged.is_at_place &= access.is_at_place;
+  for (const auto& [memory, access] : from) Merge(access, &(*into)[memory]);
+}
+
+StepAccesses OnePerMemory(StepAccesses accesses) {
+  std::sort(accesses.begin(), accesses.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+  size_t count = 0;
+  for (const auto& [memory, access] : accesses) {
+    if (count > 0 && accesses[count - 1].first == memory) {
+      Merge(access, &accesses[count - 1].second);
+    } else {
+      accesses[count++] = {memory, access};
+    }
   }
+  accesses.resize(count);
+  return accesses;
 }
 
 // Whether f(access in a, access in b) holds for any memory that both touch.
@@ -171,13 +187,7 @@ class Fuser {
   StepAccesses AccessesOf(const Step& step) const {
     StepAccesses accesses;
     const auto note = [&](Buffer buffer, bool writes, bool is_at_place) {
-      const int memory = memory_of_[buffer.index];
-      auto known = std::find_if(accesses.begin(), accesses.end(),
-                                [memory](const auto& entry) { return entry.first == memory; });
-      if (known == accesses.end()) known = accesses.insert(known, {memory, Access()});
-      Access& access = known->second;
-      (writes ? access.writes : access.reads) = true;
-      access.is_at_place &= is_at_place;
+      accesses.push_back({memory_of_[buffer.index], {!writes, writes, is_at_place}});
     };
     if (step.loops.empty()) {
       for (const Buffer& buffer : step.reads) note(buffer, false, false);
@@ -187,7 +197,7 @@ class Fuser {
       for (const auto& operand : loop.reads) note(operand.buffer, false, IsAtPlace(loop, operand));
       note(loop.result, true, !loop.folding);
     }
-    return accesses;
+    return OnePerMemory(std::move(accesses));
   }
 
   bool IsPassable(const Step& step, int64_t size) const {

@@ -23,6 +23,9 @@
 namespace fixpoint::executor {
 namespace {
 
+// Attached to a value that a step has checked (PlanBuilder::Attach).
+struct HasRowsOfItsType {};
+
 // The declaration of a variable of that type.
 const VarDesc* Declared(const TensorType& type, google::protobuf::Arena* arena) {
   auto* const desc = google::protobuf::Arena::CreateMessage<VarDesc>(arena);
@@ -347,6 +350,8 @@ const RunShape* OpPlanner::TakeAnyRunShape(absl::string_view slot, int index) {
 void OpPlanner::CheckDecidesRows(const Value& input) {
   const RunShape* const shape = planning_.builder.RunShapeOf(input);
   if (shape == nullptr || shape->only_rows) return;
+  if (planning_.builder.Attached<HasRowsOfItsType>(input) != nullptr) return;
+  planning_.builder.Attach(input, HasRowsOfItsType());
   const Dims most = planning_.builder.TypeOf(input).dims;
   AddStep({{shape->dims},
            {},
@@ -429,8 +434,9 @@ void OpPlanner::PassRowsOn() {
   // A matrix, whose rows are no rows of the result.
   const OpTraits& traits = schema_.traits();
   const std::string weight = traits.product && !traits.is_of_samples ? traits.product->weight : "";
+  absl::flat_hash_set<const Value*> checked = {first};
   for (const Argument* input : op_.inputs()) {
-    if (input->variable() == nullptr || input->value() == first) continue;
+    if (input->variable() == nullptr || checked.contains(input->value())) continue;
     if (SlotOf(*input) == weight && builder.TypeOf(*input->value()).dims.size() == 2) continue;
     const Dims& dims = builder.TypeOf(*input->value()).dims;
     const RunShape* const shape = builder.RunShapeOf(*input->value());
@@ -452,9 +458,9 @@ void OpPlanner::PassRowsOn() {
              "",
              0,
              "check rows"});
-    taken_.insert(input->value());
+    checked.insert(input->value());
   }
-  taken_.insert(first);
+  taken_.insert(checked.begin(), checked.end());
   for (const Argument* output : op_.outputs()) {
     if (output->variable() == nullptr || !builder.IsPlanned(*output->value())) continue;
     const Dims& dims = builder.TypeOf(*output->value()).dims;

@@ -37,6 +37,8 @@ class PlanCache {
                                          absl::Span<const std::string> fetches);
 
   const std::vector<std::unique_ptr<PlannedRun>>& runs() const { return runs_; }
+  // What they share: one for the fetches and the phase of any feeds.
+  const std::vector<std::unique_ptr<ProgramPlan>>& program_plans() const { return program_plans_; }
   // As large as the largest of the plans wants it.
   uint8_t* arena() const { return arena_.get(); }
 

@@ -57,7 +57,9 @@ void WithFunction(const Activation& activation, Use use) {
     case ActivationFunction::kHardSigmoid:
       return use([a, b](float x) { return Clip(a * x + b, 0.0f, 1.0f); });
     case ActivationFunction::kHardSwish:
-      if (a != b) return use([a, b, c](float x) { return x * (Clip(x + c, 0.0f, a) / b); });
+      if (a != b || !(b > 0)) {
+        return use([a, b, c](float x) { return x * (Clip(x + c, 0.0f, a) / b); });
+      }
       // As in an epilogue (ops/epilogue.h).
       return use([factor = 1.0f / b, addend = c / b](float x) {
         return x * Clip(x * factor + addend, 0.0f, 1.0f);

@@ -27,7 +27,7 @@ std::vector<float> ValuesOf(absl::Span<const float> x, const Channels& channels,
 }
 
 // The bits of the largest absolute value of each channel; there may be several rows of them, each
-// from a part of the elements.
+// from a part of the elements, and there is one if there are no elements.
 std::vector<uint32_t> LargestBits(const float* x, const Channels& channels) {
   const auto [outer, count, inner] = channels;
   std::vector<uint32_t> all_bits;
@@ -49,7 +49,7 @@ std::vector<uint32_t> LargestBits(const float* x, const Channels& channels) {
                 });
     return all_bits;
   }
-  all_bits.resize(outer * count);
+  all_bits.resize(std::max<int64_t>(outer, 1) * count);
   ParallelFor(outer * count, 4 * inner,
               [=, inner = inner, bits = all_bits.data()](int64_t begin, int64_t end) {
                 for (int64_t line = begin; line < end; ++line) {

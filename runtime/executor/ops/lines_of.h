@@ -11,7 +11,8 @@
 
 namespace fixpoint::executor {
 
-// Error: those of NormalizeAxis.
+// A tensor without elements may have 2^40 rows of none, which nothing may go over: it has no lines
+// then. Error: those of NormalizeAxis.
 inline absl::StatusOr<kernels::Lines> LinesOf(const Dims& dims, int64_t axis) {
   const absl::StatusOr<int> at = NormalizeAxis(axis, static_cast<int>(dims.size()));
   if (!at.ok()) return at.status();
@@ -19,6 +20,7 @@ inline absl::StatusOr<kernels::Lines> LinesOf(const Dims& dims, int64_t axis) {
   for (int i = 0; i < static_cast<int>(dims.size()); ++i) {
     (i < *at ? lines.outer : i == *at ? lines.length : lines.inner) *= dims[i];
   }
+  if (lines.inner == 0) lines.outer = 0;
   return lines;
 }
 

@@ -1,6 +1,7 @@
 #include "runtime/executor/ops/planned_block.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <utility>
 
@@ -64,6 +65,17 @@ absl::StatusOr<KeptVariable> Keep(OpPlanner& op, const WrittenAround& written,
   return kept;
 }
 
+// The block keeps no variable that held nothing before, and that it never writes.
+void ForgetUnwritten(BlockInPlanning* in_planning) {
+  std::vector<WrittenAround>& written = in_planning->crossing.written;
+  std::vector<KeptVariable>& kept = in_planning->planned->kept;
+  for (size_t i = written.size(); i-- > 0;) {
+    if (in_planning->builder.IsPlanned(*written[i].after)) continue;
+    written.erase(written.begin() + static_cast<std::ptrdiff_t>(i));
+    kept.erase(kept.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+}
+
 // What a variable's array has after the op: what it had before or, if the block has run, what that
 // wrote.
 ArrayContents ContentsAtExit(const PlanBuilder& around, const PlanBuilder& inner,
@@ -84,7 +96,7 @@ absl::Status WriteExit(OpPlanner& op, const PlanBuilder& inner, const WrittenAro
   PassOnArray(inner, after, &builder, *written.exit);
   SetContents(*written.exit, ContentsAtExit(builder, inner, written), &builder);
   const auto* const array = builder.Attached<HeldArray>(*written.exit);
-  const bool is_unset = !kept->before && !IsLoopHead(*written.before);
+  const bool is_unset = !kept->before && !IsCarriedByLoop(builder, written.before);
   if (array != nullptr && is_unset) planned->unset_arrays.push_back(array->array);
   if (kept->is_set) {
     builder.Attach(*written.exit, IsSet{*kept->is_set});
@@ -174,7 +186,9 @@ absl::Status GiveOuterValues(OpPlanner& op, const Block& block, const GrownArray
 }
 
 absl::Status PlanInner(OpPlanner& op, const Block& block, BlockInPlanning* in_planning) {
-  return op.block_planner().PlanBlock(block, in_planning->wanted, &in_planning->builder);
+  RETURN_IF_ERROR(op.block_planner().PlanBlock(block, in_planning->wanted, &in_planning->builder));
+  ForgetUnwritten(in_planning);
+  return absl::OkStatus();
 }
 
 absl::Status FinishBlock(OpPlanner& op, BlockInPlanning* in_planning) {

@@ -148,10 +148,13 @@ absl::Status PlanSoftmaxWithCrossEntropyGradient(OpPlanner& op) {
   return absl::OkStatus();
 }
 
-// For a cross entropy of the lines on the last axis of X.
+// For a cross entropy of the lines on the last axis of X: labels without a trailing 1 give a loss
+// without one.
 TensorType LossTypeOf(const OpPlanner& op) {
   const Dims& dims = op.InputDims("X");
-  return LossType(dims, static_cast<int>(dims.size()) - 1);
+  TensorType loss = LossType(dims, static_cast<int>(dims.size()) - 1);
+  if (op.InputDims("Label").size() + 1 == dims.size()) loss.dims.pop_back();
+  return loss;
 }
 
 // Adds the step of cross_entropy and cross_entropy2.

@@ -136,9 +136,9 @@ absl::Status PlanMulticlassNms(OpPlanner& op, Version version) {
   std::vector<Buffer> reads = {boxes, scores};
   if (images.counts) reads.push_back(images.counts->buffer);
   const bool counts_images = version == Version::k3 && op.OutputCount("NmsRoisNum") > 0;
-  const KeptOutputs outputs =
-      DeclareOutputs(op, most, std::max<int64_t>(images.count, 1), version != Version::k3,
-                     version != Version::k1, counts_images ? "NmsRoisNum" : "");
+  const KeptOutputs outputs = DeclareOutputs(
+      op, most, version == Version::k1 ? std::max<int64_t>(images.count, 1) : images.count,
+      version != Version::k3, version != Version::k1, counts_images ? "NmsRoisNum" : "");
   op.AddStep({reads, outputs.buffers(), [=](const StepContext& run) -> absl::Status {
                 ASSIGN_OR_RETURN(const std::vector<int64_t> offsets,
                                  images.OffsetsIn(run, shape.boxes));

@@ -210,11 +210,19 @@ absl::StatusOr<int64_t> PlaceIn(const StepContext& run, Buffer place) {
       absl::StrCat("I is ", there, "; want 0 to ", TensorArray::kMostElements - 1));
 }
 
+bool IsCarriedByLoop(const PlanBuilder& builder, const Value* value) {
+  // After a conditional that never runs its block a variable that held nothing is not planned.
+  while (value != nullptr && value->origin() == Value::Origin::kExit &&
+         !builder.IsPlanned(*value)) {
+    value = value->merged()[0];
+  }
+  return value != nullptr && value->origin() == Value::Origin::kLoopHead;
+}
+
 ArrayContents ContentsOf(const PlanBuilder& builder, const Value* value) {
   if (value == nullptr) return ArrayContents::Of({});
   if (const auto* held = builder.Attached<HeldArray>(*value)) return held->contents;
-  // A loop empties an array that is unset when it begins, and then carries it along.
-  return value->origin() == Value::Origin::kLoopHead ? ArrayContents() : ArrayContents::Of({});
+  return IsCarriedByLoop(builder, value) ? ArrayContents() : ArrayContents::Of({});
 }
 
 void SetContents(const Value& value, ArrayContents contents, PlanBuilder* builder) {
@@ -229,14 +237,13 @@ absl::StatusOr<HeldArray> WriteArray(OpPlanner& op, const HeldArray& written, bo
   if (written.most.dims.empty()) return absl::UnimplementedError("X is a scalar; want rows");
   const Value* before = ValueBefore(op.OutputValue("Out"));
   const auto* there = before != nullptr ? op.builder().Attached<HeldArray>(*before) : nullptr;
-  const bool is_carried = before != nullptr && before->origin() == Value::Origin::kLoopHead;
   HeldArray held = there != nullptr ? *there : written;
   if (there == nullptr) held.array = std::make_shared<TensorArray>();
   RETURN_IF_ERROR(held.MakeRoomFor(written));
   held.contents = written.contents;
   op.builder().Write(op.OutputValue("Out"), NoElements(), Layout::kRowMajor);
   op.builder().Attach(op.OutputValue("Out"), held);
-  *is_new = there == nullptr && !is_carried;
+  *is_new = there == nullptr && !IsCarriedByLoop(op.builder(), before);
   return held;
 }
 

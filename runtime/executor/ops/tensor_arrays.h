@@ -44,6 +44,10 @@ const TensorType& NoElements();
 // The array that an input is. Error (kInvalidArgument): it is a tensor.
 absl::StatusOr<const HeldArray*> ReadArray(const OpPlanner& op, absl::string_view slot);
 
+// Whether a variable holds at `value` what earlier runs of a loop's block wrote, if they wrote
+// anything: such an array is emptied where the loop begins. Null: the variable's first value.
+bool IsCarriedByLoop(const PlanBuilder& builder, const Value* value);
+
 // What is known of the array that a variable holds; null: it holds nothing yet. And says what that
 // is, if the value is an array.
 ArrayContents ContentsOf(const PlanBuilder& builder, const Value* value);

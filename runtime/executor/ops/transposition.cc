@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ops/depth_blocks.h"
 #include "proto/base/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/copy_step.h"
@@ -108,39 +109,17 @@ absl::Status PlanPixelShuffle(OpPlanner& op) {
                     out_dims);
 }
 
-// Where elements of X [N,C,H,W] are that become neighbours, in the order of Out's memory.
-struct Blocks {
-  Dims out_dims;
-  Dims places;
-  Dims strides;  // in X
-};
-
-absl::StatusOr<Blocks> BlocksOf(const OpPlanner& op) {
-  const Dims& x = op.InputDims("X");
-  const int64_t b = op.attributes().Int("blocksize");
-  if (x.size() != 4 || b < 2 || b > (1 << 15) || x[1] % (b * b) != 0 || x[2] % b != 0 ||
-      x[3] % b != 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "blocksize is ", b, " and X is ", DimsText(x),
-        "; want images, and 2 or more that divides the height and the width, and whose "
-        "square divides the channels"));
-  }
-  ASSIGN_OR_RETURN(const int64_t out_channels, ElementCount({x[1], b, b}));
-  const int64_t channels = x[1] / (b * b);
-  const ImageStrides at(x, Layout::kRowMajor);
-  return Blocks{
-      {x[0], out_channels, x[2] / b, x[3] / b},
-      {x[0], channels, x[2], b, x[3], b},
-      {at.batch, at.channel, at.row, b * channels * at.channel, at.column, channels * at.channel}};
+absl::StatusOr<DepthBlocks> BlocksOf(const OpPlanner& op) {
+  return DepthBlocks::Of(op.InputDims("X"), op.attributes().Int("blocksize"));
 }
 
 absl::Status PlanSpaceToDepth(OpPlanner& op) {
-  ASSIGN_OR_RETURN(const Blocks blocks, BlocksOf(op));
+  ASSIGN_OR_RETURN(const DepthBlocks blocks, BlocksOf(op));
   return AddReorder(op, Layout::kRowMajor, blocks.places, blocks.strides, blocks.out_dims);
 }
 
 absl::Status PlanSpaceToDepthGradient(OpPlanner& op) {
-  ASSIGN_OR_RETURN(const Blocks blocks, BlocksOf(op));
+  ASSIGN_OR_RETURN(const DepthBlocks blocks, BlocksOf(op));
   RETURN_IF_ERROR(op.CheckDims("Out@GRAD", blocks.out_dims));
   const VarType::Type dtype = op.InputType("Out@GRAD").dtype;
   ASSIGN_OR_RETURN(const std::shared_ptr<kernels::StridedCopy> copy,

@@ -104,7 +104,7 @@ absl::Status SequencePoolGradient(OpRun& op) {
   Dims dims = x.dims;
   dims[0] = static_cast<int64_t>(sequences.size());
   RETURN_IF_ERROR(op.CheckDims("Out@GRAD", dims));
-  Array dx(x.dtype, x.dims);
+  Array dx(dout.dtype, x.dims);
   for (size_t s = 0; s < sequences.size(); ++s) {
     const Sequence& sequence = sequences[s];
     for (int64_t column = 0; column < width && sequence.length() > 0; ++column) {

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ops/depth_blocks.h"
 #include "ops/window.h"
 #include "proto/base/status_macros.h"
 #include "runtime/reference/kernels.h"
@@ -229,33 +230,12 @@ absl::Status PixelShuffle(OpRun& op) {
   return absl::OkStatus();
 }
 
-// Where elements of X [N,C,H,W] are that become neighbours: [N, C/(b*b), H, b, W, b], the channels
-// being [b, b, C/(b*b)].
-struct Blocks {
-  Dims out_dims;
-  Dims places;
-  Dims strides;
-};
-
-absl::StatusOr<Blocks> BlocksOf(const OpRun& op) {
-  RETURN_IF_ERROR(op.CheckRank("X", 4));
-  const Dims& x = op.Input("X").dims;
-  const int64_t b = op.Int("blocksize");
-  if (b < 2 || b > (1 << 15) || x[1] % (b * b) != 0 || x[2] % b != 0 || x[3] % b != 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("blocksize is ", b, " and X is ", DimsText(x),
-                     "; want 2 or more that divides the height and the width, and whose square "
-                     "divides the channels"));
-  }
-  const int64_t channels = x[1] / (b * b);
-  const Dims at = Strides(x);
-  return Blocks{{x[0], x[1] * b * b, x[2] / b, x[3] / b},
-                {x[0], channels, x[2], b, x[3], b},
-                {at[0], at[1], at[2], b * channels * at[1], at[3], channels * at[1]}};
+absl::StatusOr<DepthBlocks> BlocksOf(const OpRun& op) {
+  return DepthBlocks::Of(op.Input("X").dims, op.Int("blocksize"));
 }
 
 absl::Status SpaceToDepth(OpRun& op) {
-  ASSIGN_OR_RETURN(const Blocks blocks, BlocksOf(op));
+  ASSIGN_OR_RETURN(const DepthBlocks blocks, BlocksOf(op));
   const Array& x = op.Input("X");
   Array out(x.dtype, blocks.out_dims);
   ForEachPlace(blocks.places, blocks.strides, [&](int64_t i, int64_t x_i) { out[i] = x[x_i]; });
@@ -264,7 +244,7 @@ absl::Status SpaceToDepth(OpRun& op) {
 }
 
 absl::Status SpaceToDepthGradient(OpRun& op) {
-  ASSIGN_OR_RETURN(const Blocks blocks, BlocksOf(op));
+  ASSIGN_OR_RETURN(const DepthBlocks blocks, BlocksOf(op));
   RETURN_IF_ERROR(op.CheckDims("Out@GRAD", blocks.out_dims));
   const Array& dout = op.Input("Out@GRAD");
   Array dx(dout.dtype, op.Input("X").dims);

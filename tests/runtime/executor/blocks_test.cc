@@ -113,6 +113,34 @@ TEST(ConditionalBlock, LeavesAVariableWithoutAValueWhereItDoesNotRun) {
             absl::StrCat("executor: ", no_y, "interpreter: ", no_y));
 }
 
+TEST(ConditionalBlock, MayHoldOnlyOneThatNeverRuns) {
+  const auto differences = [](const char* reader) {
+    return OpDifferences(absl::StrCat(R"(program version=2006002
+      block 0 {
+        var x f32[2]
+        var y f32[2]
+        var c bool[1]
+        conditional_block(Cond=c, Input=x) -> (Out=y, Scope=[]) {
+          sub_block=block(1), is_scalar_condition=true}
+        )",
+                                      reader, R"(
+      }
+      block 1 parent=0 {
+        conditional_block(Cond=none, Input=x) -> (Out=y, Scope=[]) {
+          sub_block=block(2), is_scalar_condition=false}
+      }
+      block 2 parent=1 {
+        relu(X=x) -> (Out=y)
+      })"),
+                         "x f32[2] 3 -4\nc bool[1] 1\nnone bool[0]\n", 0, {"z"});
+  };
+  EXPECT_EQ(differences("scale(X=x) -> (Out=z) {scale=2.0}"), "");
+  EXPECT_THAT(
+      differences("scale(X=y) -> (Out=z) {scale=2.0}"),
+      testing::StartsWith("executor: block 0, op 1 (scale): \"y\" has no value: block 0, op "
+                          "0 (conditional_block) did not run block 1, which writes it\n"));
+}
+
 // Each block leaves a value for one of the two; y is what the condition says.
 constexpr char kChoice[] = R"(program version=2006002
   block 0 {

@@ -35,7 +35,9 @@ Tensor RandomTensor(Random& random, const std::vector<Dims>& shapes) {
   if (Volume(dims) == 0) return *Tensor::Allocate(type, {dims.begin(), dims.end()});
   Array array(type, dims);
   for (double& value : array.values) {
-    const std::vector<double> unlikely = {100, NAN, -INFINITY};
+    // An INT32 at its end may ask for a tensor of 2^31 elements, for which there may be memory.
+    const std::vector<double> unlikely = {100, NAN, -INFINITY,
+                                          type == VarType::INT32 ? 100 : INFINITY};
     value =
         Rounded(random.OneIn(10) ? random.OneOf(unlikely) : random.Below(8) / 2.0 - 1, array.dtype);
   }
@@ -56,6 +58,15 @@ OpDesc::Attr RandomAttr(Random& random, const AttrSchema& schema) {
   attr.set_l(random.Below(8) - 2);
   attr.set_f(static_cast<float>(random.Below(8)) / 2 - 1);
   attr.set_float64(attr.f());
+  if (random.OneIn(20)) {  // the ends of their types, but for 2^31 - 1, as above
+    attr.set_i(INT32_MIN);
+    attr.set_l(random.OneIn(2) ? INT64_MIN : INT64_MAX);
+    attr.set_f(random.OneIn(2) ? 1e30f : -1e30f);
+    attr.set_float64(attr.f());
+    attr.add_ints(INT32_MIN);
+    attr.add_longs(attr.l());
+    attr.add_floats(attr.f());
+  }
   attr.set_b(random.OneIn(2));
   attr.set_s(random.OneOf(words));
   for (int n = random.Below(5); n > 0; --n) {

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "tests/runtime/executor/both_backends.h"
 
 namespace fixpoint::executor {
@@ -76,6 +77,31 @@ TEST(Regions, ArePooled) {
                               "n i32[2] 1 4\nrois f32[5,4] 0 0 9 9  2 1 8 7  3 3 3 3  -9 -9 -8 -8 "
                               "1e30 0 nan 5\n"),
             "");
+}
+
+// Each bin of a region reads channels of its own.
+TEST(Regions, ArePooledFromTheirOwnChannels) {
+  for (const char* version : {"1008005", "2006002"}) {
+    EXPECT_EQ(OpDifferences(absl::StrCat("program version=", version, R"(
+      block 0 {
+        psroi_pool(X=x, ROIs=rois) -> (Out=y) {output_channels=2, pooled_height=2, pooled_width=3,
+          spatial_scale=0.5}
+        psroi_pool_grad(X=x, ROIs=rois, Out@GRAD=y) -> (X@GRAD=dx) {output_channels=2,
+          pooled_height=2, pooled_width=3, spatial_scale=0.5}
+      })"),
+                            Drawn("x", {2, 12, 6, 5}) +
+                                "rois f32[5,4] lod={0,1,5} 0 0 9 9  2 1 8 7  3 3 3 3  -9 -9 -8 -8 "
+                                "1e30 0 nan 5\n"),
+              "")
+        << version;
+  }
+  EXPECT_THAT(OpDifferences(R"(program version=2006002
+      block 0 {
+        psroi_pool(X=x, ROIs=rois, RoisNum=n) -> (Out=y) {output_channels=2, pooled_height=2,
+          pooled_width=2}
+      })",
+                            Drawn("x", {1, 6, 6, 5}) + "n i32[1] 1\nrois f32[1,4] 0 0 9 9\n", 0),
+              testing::HasSubstr("X is [1, 6, 6, 5]; want 8 channels, one for each bin"));
 }
 
 TEST(Regions, AreProposedSpreadPooledAndCollected) {

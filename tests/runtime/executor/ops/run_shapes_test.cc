@@ -4,13 +4,22 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "proto/program/program.h"
+#include "runtime/executor/executor.h"
+#include "runtime/executor/plan.h"
+#include "runtime/scope.h"
 #include "tests/runtime/executor/both_backends.h"
+#include "tests/testing/parameter_text.h"
+#include "tests/testing/parsed_program.h"
 
 namespace fixpoint::executor {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr char kCondition[] = "c bool[2,3] 1 0 1 0 0 1\n";
@@ -110,6 +119,34 @@ TEST(RunShapes, AreRefusedWhereRowsAreShorter) {
                               0, {"y"}),
                 HasSubstr("an input is [2, 2]; want rows of [3]"));
   }
+}
+
+// By the first op that reads them, in whichever slots.
+TEST(RunShapes, HaveTheirRowsCheckedOnce) {
+  const Program program = ParsedProgram(R"(program version=2006002
+      block 0 {
+        viterbi_decode(Input=x, Transition=t, Length=l) -> (Scores=s, Path=p) {
+          include_bos_eos_tag=false}
+        cast(X=p) -> (Out=f) {in_dtype=3, out_dtype=5}
+        softmax(X=f) -> (Out=q)
+        slice(Input=f) -> (Out=first) {axes=[1], starts=[0], ends=[1]}
+        sum(X=[f, q, q]) -> (Out=y)
+      })");
+  Scope scope = *ParseParameters(
+      absl::StrCat(Drawn("x", {2, 3, 2}), Drawn("t", {2, 2}), "l i64[2] 1 3\n"), "values");
+  const auto executor = Executor::Create(program, &scope);
+  ASSERT_TRUE(executor.ok()) << executor.status();
+  const auto plan = (*executor)->PlanOf({}, {"first", "y"});
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  std::vector<std::string> checks;
+  for (const Step& step : (*plan)->steps) {
+    if (step.name != "check rows") continue;
+    checks.push_back(absl::StrJoin(step.reads, ", ", [&](std::string* text, Buffer read) {
+      absl::StrAppend(text, (*plan)->buffers[read.index].name);
+    }));
+  }
+  EXPECT_THAT(checks, ElementsAre("viterbi_decode.dims of Path",
+                                  "viterbi_decode.dims of Path, softmax.dims of q"));
 }
 
 // Another tensor of the array has two levels.

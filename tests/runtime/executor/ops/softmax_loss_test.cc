@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "tests/runtime/executor/both_backends.h"
 
 namespace fixpoint::executor {
@@ -14,6 +16,21 @@ TEST(LogSoftmax, CountsNoLogitAsLessThan64BelowTheLargest) {
       })",
                           "x f32[2,2] 0 -100 1000 0\n"),
             "");
+}
+
+TEST(CrossEntropy, HasTheDimensionsOfItsLabels) {
+  for (const char* labels : {"label i64[3] 1 0 3\n", "label i64[3,1] 1 0 3\n"}) {
+    EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        softmax(X=x) -> (Out=p)
+        cross_entropy(X=p, Label=label) -> (Y=a)
+        cross_entropy_grad(X=p, Label=label, Y@GRAD=a) -> (X@GRAD=da)
+        cross_entropy2(X=p, Label=label) -> (Y=b, XShape=s, MatchX=m)
+        cross_entropy_grad2(Label=label, MatchX=m, XShape=s, Y@GRAD=b) -> (X@GRAD=db)
+      })",
+                            Drawn("x", {3, 4}) + labels, 1e-5, {"a", "da", "b", "m", "db"}),
+              "");
+  }
 }
 
 TEST(SigmoidCrossEntropy, HasALabelForEachLogit) {

@@ -308,6 +308,28 @@ TEST(TensorArrays, KeepWhatABlockInALoopWroteBefore) {
   }
 }
 
+// Nothing is planned for such a conditional, where the array is still what the loop carries.
+TEST(TensorArrays, KeepWhatALoopWroteBeforeAConditionalThatNeverRuns) {
+  const std::string never =
+      R"(conditional_block(Cond=[none], Input=[x, three]) -> (Out=[a], Scope=[]) {
+        sub_block=block(3), is_scalar_condition=false}
+      )";
+  const std::string never_block = R"(}
+    block 3 parent=1 {
+      write_to_array(X=x, I=three) -> (Out=a))";
+  const std::string conditional =
+      R"(conditional_block(Cond=[goes_on], Input=[x, at]) -> (Out=[a, at], Scope=[]) {
+        sub_block=block(2), is_scalar_condition=true}
+      )";
+  const std::string op = "write_to_array(X=x, I=i) -> (Out=a)\n";
+  for (const std::string& block : {never + conditional, never + op, op + never + conditional}) {
+    EXPECT_EQ(OpDifferences(LoopOver(block, never_block), "x f32[2] 3 4\nnone bool[0]\n", 0,
+                            {"length", "first"}),
+              "")
+        << block;
+  }
+}
+
 TEST(TensorArrays, AreNoTensors) {
   const std::string error =
       "block 0, op 1 (relu): input X reads \"a\", an array of tensors; want a tensor\n";

@@ -1,4 +1,5 @@
-// Which prior boxes of a detector go with true ones in training, and whose losses count.
+// Which prior boxes of a detector go with true ones in training, what they have to learn of them,
+// and whose losses count.
 
 #include <utility>
 
@@ -77,6 +78,114 @@ absl::Status InferMineHardExamples(InferContext& op) {
   return absl::OkStatus();
 }
 
+// X [images, anchors of the layer * (5 + classes), size, size], GTBox [images, boxes, 4].
+absl::Status InferYoloLoss(InferContext& op) {
+  const TensorInfo x = op.Input("X");
+  const TensorInfo boxes = op.Input("GTBox");
+  RETURN_IF_ERROR(CheckRank("X", x, 4));
+  RETURN_IF_ERROR(CheckRank("GTBox", boxes, 3));
+  for (const char* slot : {"GTLabel", "GTScore"}) {
+    RETURN_IF_ERROR(CheckRank(slot, op.Input(slot), 2));
+  }
+  op.SetOutput("Loss", x.dtype, std::nullopt);
+  op.SetOutput("ObjectnessMask", x.dtype, std::nullopt);
+  op.SetOutput("GTMatchMask", VarType::INT32, std::nullopt);
+  const auto anchors = static_cast<int64_t>(op.Ints("anchor_mask").size());
+  ASSIGN_OR_RETURN(const int64_t classes, PositiveAttr(op, "class_num"));
+  if (x.has_dims()) {
+    ASSIGN_OR_RETURN(const int64_t channels, ElementCount({anchors, classes + 5}));
+    if (!MayBeEqual(x.dims[1], channels) || !MayBeEqual(x.dims[2], x.dims[3])) {
+      return absl::InvalidArgumentError(absl::StrCat("X is ", DimsText(x.dims), "; want 5 + ",
+                                                     classes, " channels for each of ", anchors,
+                                                     " anchors, and squares"));
+    }
+    op.SetOutput("Loss", x.dtype, Dims{x.dims[0]});
+    op.SetOutput("ObjectnessMask", x.dtype, Dims{x.dims[0], anchors, x.dims[2], x.dims[3]});
+  }
+  if (boxes.has_dims()) {
+    op.SetOutput("GTMatchMask", VarType::INT32, Dims{boxes.dims[0], boxes.dims[1]});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckTruth(InferContext& op) {
+  RETURN_IF_ERROR(CheckRowsOfBoxes("GtBoxes", op.Input("GtBoxes")));
+  return CheckRank("ImInfo", op.Input("ImInfo"), 2);
+}
+
+// Which anchors are looked at, for where they are and for what they show, and their targets.
+absl::Status InferAnchorTargets(InferContext& op) {
+  const TensorInfo anchors = op.Input("Anchor");
+  RETURN_IF_ERROR(CheckRowsOfBoxes("Anchor", anchors));
+  RETURN_IF_ERROR(CheckTruth(op));
+  op.SetOutput("LocationIndex", VarType::INT32, Dims{kUnknownDim});
+  op.SetOutput("ScoreIndex", VarType::INT32, Dims{kUnknownDim});
+  op.SetOutput("TargetBBox", anchors.dtype, Dims{kUnknownDim, 4});
+  op.SetOutput("TargetLabel", VarType::INT32, Dims{kUnknownDim, 1});
+  op.SetOutput("BBoxInsideWeight", anchors.dtype, Dims{kUnknownDim, 4});
+  if (op.schema().FindOutput("ForegroundNumber", op.era()) != nullptr) {
+    op.SetOutput("ForegroundNumber", VarType::INT32, Dims{kUnknownDim, 1});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status InferProposalLabels(InferContext& op) {
+  const TensorInfo rois = op.Input("RpnRois");
+  RETURN_IF_ERROR(CheckRowsOfBoxes("RpnRois", rois));
+  RETURN_IF_ERROR(CheckTruth(op));
+  ASSIGN_OR_RETURN(const int64_t classes, PositiveAttr(op, "class_nums"));
+  ASSIGN_OR_RETURN(const int64_t width, ElementCount({4, classes}));
+  op.SetOutput("Rois", rois.dtype, Dims{kUnknownDim, 4});
+  op.SetOutput("LabelsInt32", VarType::INT32, Dims{kUnknownDim, 1});
+  for (const char* slot : {"BboxTargets", "BboxInsideWeights", "BboxOutsideWeights"}) {
+    op.SetOutput(slot, rois.dtype, Dims{kUnknownDim, width});
+  }
+  op.SetOutput("MaxOverlapWithGT", rois.dtype, Dims{kUnknownDim});
+  return absl::OkStatus();
+}
+
+void DefineTargets(OpList& ops) {
+  ops.Define(
+         "rpn_target_assign(Anchor, GtBoxes, IsCrowd, ImInfo) -> (LocationIndex, ScoreIndex, "
+         "TargetBBox, TargetLabel, BBoxInsideWeight)")
+      .Doc("Anchors in which there is an object and anchors in which there is none, of each image.")
+      .Attr("rpn_batch_size_per_im", Int(256))
+      .Attr("rpn_straddle_thresh", Required(FLOAT))
+      .Attr("rpn_positive_overlap", Float(0.7f))
+      .Attr("rpn_negative_overlap", Float(0.3f))
+      .Attr("rpn_fg_fraction", Float(0.25f))
+      .Attr("use_random", Bool(true))
+      .DrawsNumbers()
+      .TakeLod({})
+      .Infer(InferAnchorTargets);
+  ops.Define(
+         "retinanet_target_assign(Anchor, GtBoxes, GtLabels, IsCrowd, ImInfo) -> (LocationIndex, "
+         "ScoreIndex, TargetBBox, TargetLabel, BBoxInsideWeight, ForegroundNumber)")
+      .Doc("The class of the object in each anchor, or 0 for none, and where it is.")
+      .Attr("positive_overlap", Float(0.5f))
+      .Attr("negative_overlap", Float(0.4f))
+      .TakeLod({})
+      .Infer(InferAnchorTargets);
+  ops.Define(
+         "generate_proposal_labels(RpnRois, GtClasses, IsCrowd, GtBoxes, ImInfo, MaxOverlap?@2) -> "
+         "(Rois, LabelsInt32, BboxTargets, BboxInsideWeights, BboxOutsideWeights, "
+         "MaxOverlapWithGT?@2)")
+      .Doc("Proposals and true boxes to train on, of each image, with their classes and targets.")
+      .Attr("batch_size_per_im", Required(INT))
+      .Attr("fg_fraction", Required(FLOAT))
+      .Attr("fg_thresh", Required(FLOAT))
+      .Attr("bg_thresh_hi", Required(FLOAT))
+      .Attr("bg_thresh_lo", Required(FLOAT))
+      .Attr("bbox_reg_weights", Required(FLOATS))
+      .Attr("class_nums", Required(INT))
+      .Attr("use_random", Bool(true))
+      .Attr("is_cascade_rcnn", Bool(false))
+      .Attr("is_cls_agnostic", Bool(false))
+      .DrawsNumbers()
+      .TakeLod({})
+      .Infer(InferProposalLabels);
+}
+
 }  // namespace
 
 std::vector<OpSchema> BoxTrainingOps() {
@@ -102,6 +211,22 @@ std::vector<OpSchema> BoxTrainingOps() {
       .Attr("mining_type", String("max_negative"))
       .TakeLod({})
       .Infer(InferMineHardExamples);
+  ops.Define("yolov3_loss(X, GTBox, GTLabel, GTScore?) -> (Loss, ObjectnessMask, GTMatchMask)")
+      .Doc("The loss of each image: of where true boxes are, of their classes, and of objectness.")
+      .Attr("anchors", Ints({}))
+      .Attr("anchor_mask", Ints({}))
+      .Attr("class_num", Required(INT), Eras::kFluid)
+      .Attr("class_num", Int(1), Eras::kPaddle2)
+      .Attr("ignore_thresh", Float(0.7f))
+      .Attr("downsample_ratio", Int(32))
+      .Attr("use_label_smooth", Bool(true))
+      .Attr("scale_x_y", Float(1))
+      .TakeLod({})
+      .Infer(InferYoloLoss)
+      .Gradient(
+          "yolov3_loss_grad(X, GTBox, GTLabel, GTScore, Loss@GRAD, ObjectnessMask, GTMatchMask) "
+          "-> (X@GRAD, GTBox@GRAD, GTLabel@GRAD, GTScore@GRAD)");
+  DefineTargets(ops);
   return ops.Build();
 }
 

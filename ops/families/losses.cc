@@ -52,6 +52,21 @@ absl::Status InferKlDivergence(InferContext& op) {
   return absl::OkStatus();
 }
 
+// X [rows, classes], with a label for each row.
+absl::Status InferFocalLoss(InferContext& op) {
+  const TensorInfo x = op.Input("X");
+  const TensorInfo label = op.Input("Label");
+  op.SetOutputLike("Out", x);
+  if (!x.has_dims() || !label.has_dims()) return absl::OkStatus();
+  if (x.rank() == 2 && label.rank() == 2 && MayBeEqual(x.dims[0], label.dims[0]) &&
+      MayBeEqual(label.dims[1], 1)) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat("X is ", DimsText(x.dims), " and Label ",
+                                                 DimsText(label.dims),
+                                                 "; want [rows, classes] and [rows, 1]"));
+}
+
 }  // namespace
 
 std::vector<OpSchema> LossesOps() {
@@ -80,6 +95,15 @@ std::vector<OpSchema> LossesOps() {
       .Infer(InferKlDivergence)
       .TakeLod({})
       .Gradient("kldiv_loss_grad(X#, Target, Loss@GRAD) -> (X@GRAD)");
+  ops.Define("sigmoid_focal_loss(X, Label, FgNum) -> (Out)")
+      .Doc(
+          "Of p = sigmoid(X): -alpha * (1 - p)^gamma * log(p) at the class Label - 1 of a row, at "
+          "others -(1 - alpha) * p^gamma * log(1 - p), each divided by FgNum, if that is above 1. "
+          "0 in rows whose Label is -1.")
+      .Attr("gamma", Float(2))
+      .Attr("alpha", Float(0.25f))
+      .Infer(InferFocalLoss)
+      .Gradient("sigmoid_focal_loss_grad(X, Label, FgNum, Out@GRAD) -> (X@GRAD)");
   return ops.Build();
 }
 

@@ -1,5 +1,7 @@
 // Normalization, and dropout.
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "ops/infer.h"
 #include "ops/infer_rules.h"
@@ -109,6 +111,33 @@ absl::Status InferDropout(InferContext& op) {
   return absl::OkStatus();
 }
 
+absl::Status InferSpectralNorm(InferContext& op) {
+  const TensorInfo weight = op.Input("Weight");
+  op.SetOutputLike("Out", weight);
+  const int64_t axis = op.Int("dim");
+  for (const char* name : {"dim", "power_iters"}) {
+    const int64_t value = op.Int(name);
+    if (value >= 0 && (name[0] == 'p' || !weight.has_dims() || value < weight.rank())) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, " is ", value, " and Weight ", DimsText(weight.dims),
+                     "; want an axis of it, and 0 iterations or more"));
+  }
+  if (!weight.has_dims()) return absl::OkStatus();
+  const int64_t rows = weight.dims[axis];
+  const absl::StatusOr<int64_t> count = ElementCount(weight.dims);
+  const int64_t columns = !count.ok() || *count < 0 || rows <= 0 ? kUnknownDim : *count / rows;
+  for (const auto& [slot, wanted] : {std::pair("U", rows), {"V", columns}}) {
+    const TensorInfo vector = op.Input(slot);
+    if (!vector.has_dims()) continue;
+    const absl::StatusOr<int64_t> size = ElementCount(vector.dims);
+    if (size.ok() && (*size < 0 || MayBeEqual(*size, wanted))) continue;
+    return absl::InvalidArgumentError(absl::StrCat(slot, " is ", DimsText(vector.dims),
+                                                   " and Weight ", DimsText(weight.dims), "; want ",
+                                                   wanted, " elements"));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 std::vector<OpSchema> NormalizationOps() {
@@ -196,6 +225,16 @@ std::vector<OpSchema> NormalizationOps() {
           "(X@GRAD, Scale@GRAD, Bias@GRAD)",
           Eras::kPaddle2)
       .GradientInfer(InferGroupNormGradient);
+  ops.Define("spectral_norm(Weight, U, V) -> (Out)")
+      .Doc(
+          "Weight / sigma, its largest singular value as a matrix of rows along the axis dim. "
+          "power_iters iterations find sigma from the vectors U of its rows and V of its columns.")
+      .Attr("dim", Int(0))
+      .Attr("power_iters", Int(1))
+      .Attr("eps", Float(1e-12f))
+      .Infer(InferSpectralNorm)
+      .TakeLod({})
+      .Gradient("spectral_norm_grad(Weight, U, V, Out@GRAD) -> (Weight@GRAD)");
   ops.Define("dropout(X, Seed?) -> (Out, Mask@1, Mask?@2)")
       .Doc(
           "Drops elements with dropout_prob. upscale_in_train divides the others by 1 - p; "

@@ -113,6 +113,18 @@ void DefineOwnChannelPooling(OpList& ops) {
       .Gradient("psroi_pool_grad(X, ROIs, RoisNum, Out@GRAD) -> (X@GRAD)");
 }
 
+void DefineExactPooling(OpList& ops) {
+  ops.Define("prroi_pool(X, ROIs, BatchRoINums?) -> (Out)")
+      .Doc("The integral of X, interpolated, over each bin of each region, by the bin's area.")
+      .Attr("spatial_scale", Float(1))
+      .Attr("pooled_height", Int(1))
+      .Attr("pooled_width", Int(1))
+      .TakeLod({})
+      .Infer(InferRegionPooling)
+      .QuantizableOutputs({"Out"})
+      .Gradient("prroi_pool_grad(X, ROIs, BatchRoINums, Out, Out@GRAD) -> (X@GRAD, ROIs@GRAD)");
+}
+
 OpSchemaBuilder& DefineProposals(OpList& ops, absl::string_view type, absl::string_view sizes) {
   return ops
       .Define(absl::StrCat(type, "(Scores, BboxDeltas, ", sizes,
@@ -133,6 +145,7 @@ std::vector<OpSchema> RegionsOps() {
   OpList ops;
   DefinePooling(ops);
   DefineOwnChannelPooling(ops);
+  DefineExactPooling(ops);
   DefineProposals(ops, "generate_proposals", "ImInfo");
   DefineProposals(ops, "generate_proposals_v2", "ImShape").Attr("pixel_offset", Bool(true));
   ops.Define(

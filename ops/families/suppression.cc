@@ -44,10 +44,34 @@ absl::Status InferSuppression(InferContext& op, bool may_be_of_regions) {
   return absl::OkStatus();
 }
 
-OpSchemaBuilder& DefineNms(OpList& ops, absl::string_view signature) {
+// Lists with an argument for each level: BBoxes [N, M, 4], Scores [N, M, classes], Anchors [M, 4].
+absl::Status InferDetectionOutput(InferContext& op) {
+  const int levels = op.InputCount("BBoxes");
+  if (levels < 1 || op.InputCount("Scores") != levels || op.InputCount("Anchors") != levels) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "there are ", levels, " inputs BBoxes, ", op.InputCount("Scores"), " Scores and ",
+        op.InputCount("Anchors"), " Anchors; want one of each for each level"));
+  }
+  for (int i = 0; i < levels; ++i) {
+    const TensorInfo boxes = op.Input("BBoxes", i);
+    const TensorInfo scores = op.Input("Scores", i);
+    if (!boxes.has_dims() || !scores.has_dims()) continue;
+    if (boxes.rank() == 3 && scores.rank() == 3 && MayBeEqual(boxes.dims[0], scores.dims[0]) &&
+        MayBeEqual(boxes.dims[1], scores.dims[1]) && MayBeEqual(boxes.dims[2], 4)) {
+      continue;
+    }
+    return absl::InvalidArgumentError(absl::StrCat("BBoxes[", i, "] is ", DimsText(boxes.dims),
+                                                   " and Scores[", i, "] ", DimsText(scores.dims),
+                                                   "; want [N, M, 4] and [N, M, classes]"));
+  }
+  op.SetOutput("Out", op.Input("BBoxes").dtype, Dims{kUnknownDim, 6});
+  return absl::OkStatus();
+}
+
+OpSchemaBuilder& DefineNms(OpList& ops, absl::string_view signature, int background = 0) {
   return ops.Define(signature)
       .Doc("The best boxes of each class, without those that overlap a better one.")
-      .Attr("background_label", Int(0))
+      .Attr("background_label", Int(background))
       .Attr("score_threshold", Required(FLOAT))
       .Attr("nms_top_k", Required(INT))
       .Attr("nms_threshold", Float(0.3f))
@@ -65,6 +89,22 @@ std::vector<OpSchema> SuppressionOps() {
   DefineNms(ops, "multiclass_nms(BBoxes, Scores) -> (Out)");
   DefineNms(ops, "multiclass_nms2(BBoxes, Scores) -> (Out, Index)");
   DefineNms(ops, "multiclass_nms3(BBoxes, Scores, RoisNum?) -> (Out, Index, NmsRoisNum?)");
+  DefineNms(ops, "locality_aware_nms(BBoxes, Scores) -> (Out)", /*background=*/-1)
+      .Doc(
+          "The best boxes of each class, without those that overlap a better one; before, each box "
+          "that overlaps the one before it is merged with that, by scores, which are added.")
+      .Infer([](InferContext& op) { return InferSuppression(op, /*may_be_of_regions=*/false); });
+  ops.Define("retinanet_detection_output(BBoxes*, Scores*, Anchors*, ImInfo) -> (Out)")
+      .Doc(
+          "The best boxes of each class, decoded from the offsets from anchors of all levels, "
+          "without those that overlap a better one.")
+      .Attr("score_threshold", Required(FLOAT))
+      .Attr("nms_top_k", Required(INT))
+      .Attr("nms_threshold", Required(FLOAT))
+      .Attr("nms_eta", Required(FLOAT))
+      .Attr("keep_top_k", Required(INT))
+      .TakeLod({})
+      .Infer(InferDetectionOutput);
   ops.Define("matrix_nms(BBoxes, Scores) -> (Out, Index, RoisNum?)")
       .Doc("The best boxes of each class, with scores lowered by what overlaps them.")
       .Attr("background_label", Int(0))

@@ -65,6 +65,21 @@ template <typename T>
 void AverageOwnChannelsBackward(const RegionPooling& pooling, const float* region,
                                 absl::Span<const T> dpooled, absl::Span<T> dimage);
 
+// The integral of the image over each bin by the bin's area, where the image is interpolated
+// between its elements and 0 around them: 0 of a bin without area, or if a corner is not finite.
+template <typename T>
+void IntegrateRegion(const RegionPooling& pooling, absl::Span<const T> image, const T* region,
+                     absl::Span<T> pooled);
+// Adds to dimage.
+template <typename T>
+void IntegrateRegionBackward(const RegionPooling& pooling, const T* region,
+                             absl::Span<const T> dpooled, absl::Span<T> dimage);
+// Writes the gradient of the four corners.
+template <typename T>
+void IntegrateRegionBackwardCorners(const RegionPooling& pooling, absl::Span<const T> image,
+                                    const T* region, absl::Span<const T> dpooled,
+                                    absl::Span<T> dregion);
+
 // The largest element of each bin, and its place in its channel; 0 and -1 of a bin without
 // elements.
 template <typename T>

@@ -95,6 +95,51 @@ void AddDecayed(const ScoredBoxes<T>& boxes, int64_t label, const MatrixSuppress
   }
 }
 
+// The boxes of a class that are kept, the best first.
+template <typename T>
+std::vector<int64_t> BestApart(const ScoredBoxes<T>& boxes, const GreedySuppression& suppression) {
+  const SuppressionLimits& limits = suppression.limits;
+  const std::vector<int64_t> candidates =
+      Candidates(boxes, static_cast<T>(limits.score_threshold), limits.of_class);
+  return KeepApart(boxes, absl::MakeConstSpan(candidates),
+                   static_cast<T>(suppression.overlap_threshold), static_cast<T>(suppression.eta),
+                   limits.corners);
+}
+
+// Leaves the best boxes of an image, by class.
+template <typename T>
+void KeepBest(absl::Span<const ScoredBoxes<T>> classes, const SuppressionLimits& limits,
+              KeptOrder order, std::vector<Kept>* kept) {
+  if (limits.of_image < 0 || limits.of_image >= static_cast<int64_t>(kept->size())) return;
+  std::stable_sort(kept->begin(), kept->end(), [&](const Kept& a, const Kept& b) {
+    return classes[a.label].Score(a.index) > classes[b.label].Score(b.index);
+  });
+  kept->resize(limits.of_image);
+  std::stable_sort(kept->begin(), kept->end(), [order](const Kept& a, const Kept& b) {
+    if (a.label != b.label) return a.label < b.label;
+    return order == KeptOrder::kByIndex && a.index < b.index;
+  });
+}
+
+// The score of a box that was merged with another is no number.
+template <typename T>
+void Merge(T* boxes, T* scores, int64_t count, const GreedySuppression& suppression) {
+  int64_t last = 0;
+  for (int64_t i = 1; i < count; ++i) {
+    T* const box = boxes + i * 4;
+    T* const before = boxes + last * 4;
+    if (!(Overlap(box, before, suppression.limits.corners) >
+          static_cast<T>(suppression.overlap_threshold))) {
+      last = i;
+      continue;
+    }
+    const T sum = scores[i] + scores[last];
+    for (int k = 0; k < 4; ++k) before[k] = (box[k] * scores[i] + before[k] * scores[last]) / sum;
+    scores[last] = sum;
+    scores[i] = std::numeric_limits<T>::quiet_NaN();
+  }
+}
+
 }  // namespace
 
 int64_t SuppressionLimits::MostOf(int64_t images, int64_t classes, int64_t boxes) const {
@@ -142,24 +187,30 @@ std::vector<Kept> Suppress(absl::Span<const ScoredBoxes<T>> classes,
   std::vector<Kept> kept;
   for (int64_t label = 0; label < static_cast<int64_t>(classes.size()); ++label) {
     if (label == limits.background) continue;
-    const ScoredBoxes<T>& boxes = classes[label];
-    const std::vector<int64_t> candidates =
-        Candidates(boxes, static_cast<T>(limits.score_threshold), limits.of_class);
-    std::vector<int64_t> indices =
-        KeepApart(boxes, candidates, static_cast<T>(suppression.overlap_threshold),
-                  static_cast<T>(suppression.eta), limits.corners);
+    std::vector<int64_t> indices = BestApart(classes[label], suppression);
     if (order == KeptOrder::kByIndex) std::sort(indices.begin(), indices.end());
     for (const int64_t index : indices) kept.push_back({label, index});
   }
-  if (limits.of_image < 0 || limits.of_image >= static_cast<int64_t>(kept.size())) return kept;
-  std::stable_sort(kept.begin(), kept.end(), [&](const Kept& a, const Kept& b) {
-    return classes[a.label].Score(a.index) > classes[b.label].Score(b.index);
-  });
-  kept.resize(limits.of_image);
-  std::stable_sort(kept.begin(), kept.end(), [order](const Kept& a, const Kept& b) {
-    if (a.label != b.label) return a.label < b.label;
-    return order == KeptOrder::kByIndex && a.index < b.index;
-  });
+  KeepBest(classes, limits, order, &kept);
+  return kept;
+}
+
+template <typename T>
+std::vector<Kept> MergeAndSuppress(const MutableBoxes<T>& boxes,
+                                   const GreedySuppression& suppression) {
+  const SuppressionLimits& limits = suppression.limits;
+  std::vector<ScoredBoxes<T>> classes;
+  std::vector<Kept> kept;
+  for (int64_t label = 0; label < boxes.classes; ++label) {
+    T* const scores = boxes.scores.data() + label * boxes.count;
+    classes.push_back({boxes.boxes.data(), 4, scores, 1, boxes.count});
+    if (label == limits.background) continue;
+    Merge(boxes.boxes.data(), scores, boxes.count, suppression);
+    for (const int64_t index : BestApart(classes[label], suppression)) {
+      kept.push_back({label, index});
+    }
+  }
+  KeepBest<T>(classes, limits, KeptOrder::kByScore, &kept);
   return kept;
 }
 
@@ -184,6 +235,7 @@ std::vector<Decayed<T>> SuppressByMatrix(absl::Span<const ScoredBoxes<T>> classe
                                           Corners);                                               \
   template std::vector<Kept> Suppress(absl::Span<const ScoredBoxes<T>>, const GreedySuppression&, \
                                       KeptOrder);                                                 \
+  template std::vector<Kept> MergeAndSuppress(const MutableBoxes<T>&, const GreedySuppression&);  \
   template std::vector<Decayed<T>> SuppressByMatrix(absl::Span<const ScoredBoxes<T>>,             \
                                                     const MatrixSuppression&);
 FIXPOINT_INSTANTIATE(float)

@@ -66,6 +66,22 @@ template <typename T>
 std::vector<Kept> Suppress(absl::Span<const ScoredBoxes<T>> classes,
                            const GreedySuppression& suppression, KeptOrder order);
 
+// Boxes with scores of classes, which suppression may change. Box i is that of all classes.
+template <typename T>
+struct MutableBoxes {
+  absl::Span<T> boxes;   // [count, 4]
+  absl::Span<T> scores;  // [classes, count]
+  int64_t classes;
+  int64_t count;
+};
+
+// The same after each box that overlaps the one before it was merged with that, class after class:
+// their mean by scores takes the place of the one before, with the sum of the scores, and is
+// compared with the next.
+template <typename T>
+std::vector<Kept> MergeAndSuppress(const MutableBoxes<T>& boxes,
+                                   const GreedySuppression& suppression);
+
 // Scores are lowered by what overlaps the box, and none is suppressed by one box alone.
 struct MatrixSuppression {
   SuppressionLimits limits;

@@ -92,6 +92,25 @@ KeptRows<T> SuppressAll(const SuppressionShape& shape, const GreedySuppression& 
   return all;
 }
 
+// The same by MergeAndSuppress. REQUIRES: not of regions.
+template <typename T>
+KeptRows<T> MergeAndSuppressAll(const SuppressionShape& shape, const GreedySuppression& suppression,
+                                std::vector<T> boxes, std::vector<T> scores) {
+  KeptRows<T> all;
+  for (int64_t image = 0; image < shape.images; ++image) {
+    const int64_t of_image = shape.classes * shape.boxes;
+    const MutableBoxes<T> mutable_boxes{
+        absl::MakeSpan(boxes).subspan(image * shape.boxes * 4, shape.boxes * 4),
+        absl::MakeSpan(scores).subspan(image * of_image, of_image), shape.classes, shape.boxes};
+    for (const Kept& kept : MergeAndSuppress(mutable_boxes, suppression)) {
+      all.Add(kept, mutable_boxes.scores[kept.label * shape.boxes + kept.index],
+              mutable_boxes.boxes.data() + kept.index * 4, image * shape.boxes + kept.index);
+    }
+    all.EndImage();
+  }
+  return all;
+}
+
 template <typename T>
 KeptRows<T> SuppressAllByMatrix(const SuppressionShape& shape, const MatrixSuppression& suppression,
                                 absl::Span<const T> boxes, absl::Span<const T> scores) {

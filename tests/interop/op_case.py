@@ -107,6 +107,8 @@ class Case:
     # Output slots that hold nothing of meaning with these attributes.
     ignored: tuple = ()
     has_gradient: bool = True
+    # Input slots of numbers that no gradient is asked of.
+    constant: tuple = ()
     # Part of the message with which both backends, or the executor, say that they do not do this.
     refused: str = ""
     executor_refuses: str = ""
@@ -203,9 +205,10 @@ class OpProgram:
 
     def _append_gradient(self, op):
         block = self._block.desc
-        of_integers = {name + GRADIENT for name in op.input_arg_names
-                       if self._block.var(name).dtype != core.VarDesc.VarType.FP32}
-        for desc in core.get_grad_op_desc(op.desc, of_integers, [])[0]:
+        without = {name + GRADIENT for name in op.input_arg_names
+                   if self._block.var(name).dtype != core.VarDesc.VarType.FP32
+                   or name.split(".")[0] in self._case.constant}
+        for desc in core.get_grad_op_desc(op.desc, without, [])[0]:
             added = block.append_op()
             added.copy_from(desc)
             for name in added.input_arg_names():

@@ -206,5 +206,89 @@ constexpr InferCase kRegions[] = {
 };
 INSTANTIATE_TEST_SUITE_P(Regions, Infer, testing::ValuesIn(kRegions));
 
+constexpr InferCase kTrained[] = {
+    {R"(var x f32[-1,16,8,8]
+        var b f32[-1,5,4]
+        yolov3_loss(X=x, GTBox=b, GTLabel=l) -> (Loss=o, ObjectnessMask=m, GTMatchMask=g) {
+          anchors=[10, 13, 16, 30, 33, 23], anchor_mask=[1, 2], class_num=3})",
+     "Loss=FP32[-1] ObjectnessMask=FP32[-1, 2, 8, 8] GTMatchMask=INT32[-1, 5]"},
+    {R"(var x f32[2,15,8,8]
+        yolov3_loss(X=x, GTBox=b, GTLabel=l) -> (Loss=o, ObjectnessMask=m, GTMatchMask=g) {
+          anchors=[10, 13, 16, 30, 33, 23], anchor_mask=[1, 2], class_num=3})",
+     "error: X is [2, 15, 8, 8]; want 5 + 3 channels for each of 2 anchors, and squares"},
+    {R"(var b f32[2,5]
+        yolov3_loss(X=x, GTBox=b, GTLabel=l) -> (Loss=o, ObjectnessMask=m, GTMatchMask=g))",
+     "error: GTBox is [2, 5]; want 3 dimensions"},
+    {R"(var x f32[-1,8]
+        var l i32[-1,1]
+        sigmoid_focal_loss(X=x, Label=l, FgNum=n) -> (Out=o))",
+     "Out=FP32[-1, 8]"},
+    {R"(var x f32[4,8]
+        var l i32[4]
+        sigmoid_focal_loss(X=x, Label=l, FgNum=n) -> (Out=o))",
+     "error: X is [4, 8] and Label [4]; want [rows, classes] and [rows, 1]"},
+    {R"(var x f32[2,8,20,20]
+        var r f32[-1,4]
+        prroi_pool(X=x, ROIs=r, BatchRoINums=n) -> (Out=o) {pooled_height=3, pooled_width=5})",
+     "Out=FP32[-1, 8, 3, 5]"},
+    {R"(var b f32[2,9,4]
+        var s f32[2,3,9]
+        locality_aware_nms(BBoxes=b, Scores=s) -> (Out=o) {score_threshold=0.1, nms_top_k=5,
+          keep_top_k=5})",
+     "Out=FP32[-1, 6]"},
+    {R"(var b f32[9,3,4]
+        var s f32[9,3]
+        locality_aware_nms(BBoxes=b, Scores=s) -> (Out=o) {score_threshold=0.1, nms_top_k=5,
+          keep_top_k=5})",
+     "error: BBoxes is [9, 3, 4] and Scores [9, 3]; want [N, M, 4] and [N, classes, M]"},
+    {R"(var a f32[30,4]
+        var b f32[-1,4]
+        rpn_target_assign(Anchor=a, GtBoxes=b, IsCrowd=c, ImInfo=i) -> (LocationIndex=l,
+          ScoreIndex=s, TargetBBox=t, TargetLabel=k, BBoxInsideWeight=w) {
+          rpn_straddle_thresh=0.0})",
+     "LocationIndex=INT32[-1] ScoreIndex=INT32[-1] TargetBBox=FP32[-1, 4] TargetLabel=INT32[-1, 1] "
+     "BBoxInsideWeight=FP32[-1, 4]"},
+    {R"(var a f32[30,5]
+        rpn_target_assign(Anchor=a, GtBoxes=b, IsCrowd=c, ImInfo=i) -> (LocationIndex=l,
+          ScoreIndex=s, TargetBBox=t, TargetLabel=k, BBoxInsideWeight=w) {
+          rpn_straddle_thresh=0.0})",
+     "error: Anchor is [30, 5]; want rows of 4"},
+    {R"(var a f32[30,4]
+        retinanet_target_assign(Anchor=a, GtBoxes=b, GtLabels=g, IsCrowd=c, ImInfo=i) -> (
+          LocationIndex=l, ScoreIndex=s, TargetBBox=t, TargetLabel=k, BBoxInsideWeight=w,
+          ForegroundNumber=f))",
+     "LocationIndex=INT32[-1] ScoreIndex=INT32[-1] TargetBBox=FP32[-1, 4] TargetLabel=INT32[-1, 1] "
+     "BBoxInsideWeight=FP32[-1, 4] ForegroundNumber=INT32[-1, 1]"},
+    {R"(var r f32[-1,4]
+        generate_proposal_labels(RpnRois=r, GtClasses=g, IsCrowd=c, GtBoxes=b, ImInfo=i) -> (
+          Rois=o, LabelsInt32=l, BboxTargets=t, BboxInsideWeights=w, BboxOutsideWeights=v,
+          MaxOverlapWithGT=m) {batch_size_per_im=9, fg_fraction=0.5, fg_thresh=0.5,
+          bg_thresh_hi=0.5, bg_thresh_lo=0.0, bbox_reg_weights=[1.0, 1.0, 1.0, 1.0],
+          class_nums=81})",
+     "Rois=FP32[-1, 4] LabelsInt32=INT32[-1, 1] BboxTargets=FP32[-1, 324] "
+     "BboxInsideWeights=FP32[-1, 324] BboxOutsideWeights=FP32[-1, 324] MaxOverlapWithGT=FP32[-1]"},
+    {R"(var i f32[3]
+        generate_proposal_labels(RpnRois=r, GtClasses=g, IsCrowd=c, GtBoxes=b, ImInfo=i) -> (
+          Rois=o, LabelsInt32=l, BboxTargets=t, BboxInsideWeights=w, BboxOutsideWeights=v) {
+          batch_size_per_im=9, fg_fraction=0.5, fg_thresh=0.5, bg_thresh_hi=0.5, bg_thresh_lo=0.0,
+          bbox_reg_weights=[1.0, 1.0, 1.0, 1.0], class_nums=81})",
+     "error: ImInfo is [3]; want 2 dimensions"},
+    {R"(var b f32[2,9,4]
+        var s f32[2,9,3]
+        retinanet_detection_output(BBoxes=[b, b], Scores=[s, s], Anchors=[a, a], ImInfo=i) -> (
+          Out=o) {score_threshold=0.1, nms_top_k=5, nms_threshold=0.5, nms_eta=1.0,
+          keep_top_k=5})",
+     "Out=FP32[-1, 6]"},
+    {R"(var b f32[2,9,4]
+        var s f32[2,8,3]
+        retinanet_detection_output(BBoxes=b, Scores=s, Anchors=a, ImInfo=i) -> (Out=o) {
+          score_threshold=0.1, nms_top_k=5, nms_threshold=0.5, nms_eta=1.0, keep_top_k=5})",
+     "error: BBoxes[0] is [2, 9, 4] and Scores[0] [2, 8, 3]; want [N, M, 4] and [N, M, classes]"},
+    {R"(retinanet_detection_output(BBoxes=[b, b], Scores=s, Anchors=a, ImInfo=i) -> (Out=o) {
+          score_threshold=0.1, nms_top_k=5, nms_threshold=0.5, nms_eta=1.0, keep_top_k=5})",
+     "error: there are 2 inputs BBoxes, 1 Scores and 1 Anchors; want one of each for each level"},
+};
+INSTANTIATE_TEST_SUITE_P(Trained, Infer, testing::ValuesIn(kTrained));
+
 }  // namespace
 }  // namespace fixpoint

@@ -81,6 +81,23 @@ constexpr InferCase kImages[] = {
           dilations=[2, 1]})",
      "error: X is [2, 3, 2, 7] with paddings [0, 0, 0, 0]; want at least the 5 places that a "
      "window covers"},
+    {R"(var x f32[-1,18,24]
+        fold(X=x) -> (Y=y) {output_sizes=[8, 7], kernel_sizes=[3, 2], strides=[1, 2],
+          paddings=[1, 0, 1, 0], dilations=[1, 1]})",
+     "Y=FP32[-1, 3, 8, 7]"},
+    {R"(var x f32[2,18,25]
+        fold(X=x) -> (Y=y) {output_sizes=[8, 7], kernel_sizes=[3, 2], strides=[1, 2],
+          paddings=[1, 0, 1, 0], dilations=[1, 1]})",
+     "error: X is [2, 18, 25]; want [N, C * 6, 24]"},
+    {"var x f32[2,18,25]\nfold(X=x) -> (Y=y) {output_sizes=[8], kernel_sizes=[3, 2], "
+     "strides=[1, 2], paddings=[1, 0, 1, 0], dilations=[1, 1]}",
+     "error: output_sizes is [8] and kernel_sizes [3, 2]; want 2 positive values of each"},
+    {"var w f32[4,3,2]\nvar u f32[3]\nspectral_norm(Weight=w, U=u, V=v) -> (Out=y) {dim=1}",
+     "Out=FP32[4, 3, 2]"},
+    {"var w f32[4,3]\nvar v f32[4]\nspectral_norm(Weight=w, U=u, V=v) -> (Out=y)",
+     "error: V is [4] and Weight [4, 3]; want 3 elements"},
+    {"var w f32[4,3]\nspectral_norm(Weight=w, U=u, V=v) -> (Out=y) {dim=2}",
+     "error: dim is 2 and Weight [4, 3]; want an axis of it, and 0 iterations or more"},
     {"var t f32[-1,2,3]\naffine_grid(Theta=t) -> (Output=y) {output_shape=[2, 3, 4, 5]}",
      "Output=FP32[-1, 4, 5, 2]"},
     {"var t f32[2,2,3]\naffine_grid(Theta=t, OutputShape=s) -> (Output=y)",

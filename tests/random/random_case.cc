@@ -191,6 +191,10 @@ void CaseMaker::CutIntoSequences(const std::string& input) {
   tensor.set_lod({offsets});
 }
 
+void CaseMaker::CutAt(const std::string& input, std::vector<uint64_t> offsets) {
+  std::get<Tensor>(*case_.inputs.FindOrNull(input)).set_lod({std::move(offsets)});
+}
+
 void CaseMaker::MakeOneSequence(const std::string& input) {
   Tensor& tensor = std::get<Tensor>(*case_.inputs.FindOrNull(input));
   tensor.set_lod({{0, static_cast<uint64_t>(tensor.dims()[0])}});

@@ -92,6 +92,7 @@ class CaseMaker {
   std::string Codes(VarType::Type dtype, const Dims& dims, int low, int high);
   // Rows of `dims` are cut into sequences, some without rows.
   void CutIntoSequences(const std::string& input);
+  void CutAt(const std::string& input, std::vector<uint64_t> offsets);
   // Makes one sequence of the rows of an input.
   void MakeOneSequence(const std::string& input);
 

@@ -11,6 +11,7 @@
 #include "proto/base/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/element_step.h"
+#include "runtime/executor/ops/run_shape.h"
 #include "runtime/kernels/lane_sums.h"
 
 namespace fixpoint::executor {
@@ -235,14 +236,98 @@ absl::Status PlanHuberLossGradient(OpPlanner& op) {
   return absl::OkStatus();
 }
 
+// An element of X, compared with a label of its own: whether its class is that of the row.
+struct FocalLoss {
+  double gamma;
+  double alpha;
+
+  double LossOf(double x, bool is_label) const {
+    const double p = 1 / (1 + std::exp(-x));
+    const double log_p = std::min(x, 0.0) - std::log1p(std::exp(-std::abs(x)));
+    return is_label ? -alpha * std::pow(1 - p, gamma) * log_p
+                    : -(1 - alpha) * std::pow(p, gamma) * (log_p - x);
+  }
+  double SlopeAt(double x, bool is_label) const {
+    const double p = 1 / (1 + std::exp(-x));
+    const double log_p = std::min(x, 0.0) - std::log1p(std::exp(-std::abs(x)));
+    return is_label ? -alpha * std::pow(1 - p, gamma) * (1 - p - gamma * p * log_p)
+                    : -(1 - alpha) * std::pow(p, gamma) * (gamma * (1 - p) * (log_p - x) - p);
+  }
+};
+
+// The loss of each element, or its gradient.
+absl::Status PlanFocalLoss(OpPlanner& op, bool is_gradient) {
+  const TensorType type = op.InputType("X");
+  if (type.dims.size() != 2) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("X is ", DimsText(type.dims), "; want [rows, classes]"));
+  }
+  const int64_t rows = type.dims[0];
+  const int64_t classes = type.dims[1];
+  RETURN_IF_ERROR(op.CheckDims("Label", {rows, 1}));
+  RETURN_IF_ERROR(op.CheckSize("FgNum", 1));
+  const ReadShape of_x = ReadShape::Of(op, "X");
+  const ReadShape of_label = ReadShape::Of(op, "Label");
+  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X"));
+  ASSIGN_OR_RETURN(const Buffer label, op.Read("Label", VarType::INT32));
+  ASSIGN_OR_RETURN(const Buffer count, op.Read("FgNum", VarType::INT32));
+  std::vector<Buffer> reads = {x, label, count};
+  if (is_gradient) {
+    RETURN_IF_ERROR(op.CheckDims("Out@GRAD", type.dims));
+    op.TakeRunShape("Out@GRAD");
+    ASSIGN_OR_RETURN(const Buffer dout, op.ReadFloats("Out@GRAD"));
+    reads.push_back(dout);
+  }
+  for (const ReadShape& shape : {of_x, of_label}) {
+    for (const Buffer buffer : shape.buffers()) reads.push_back(buffer);
+  }
+  const char* const slot = is_gradient ? "X@GRAD" : "Out";
+  const Buffer out = op.WriteAs(slot, type);
+  op.KeepRows("X", slot);
+  const FocalLoss loss{op.attributes().Float("gamma"), op.attributes().Float("alpha")};
+  op.AddStep({reads, {out}, [=](const StepContext& run) {
+                const int64_t labels = of_label.DimsIn(run)[0];
+                if (labels != of_x.DimsIn(run)[0]) {
+                  return absl::InvalidArgumentError(absl::StrCat("there are ", labels,
+                                                                 " labels of ", of_x.DimsIn(run)[0],
+                                                                 " rows; want one for each"));
+                }
+                const absl::Span<const float> from = run.Floats(x);
+                const absl::Span<float> to = run.Floats(out);
+                const double divisor = std::max(run.Of<int32_t>(count)[0], 1);
+                for (size_t i = 0; i < to.size(); ++i) {
+                  const auto place = static_cast<int64_t>(i);
+                  const int32_t of_row = run.Of<int32_t>(label)[place / classes];
+                  const bool is_label = of_row == place % classes + 1;
+                  double value = 0;
+                  if (of_row != -1) {
+                    value = is_gradient ? loss.SlopeAt(from[i], is_label) * run.Floats(reads[3])[i]
+                                        : loss.LossOf(from[i], is_label);
+                  }
+                  to[i] = static_cast<float>(value / divisor);
+                }
+                return absl::OkStatus();
+              }});
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 OpPlans LossesPlans() {
-  return {{"label_smooth", PlanLabelSmooth}, {"label_smooth_grad", PlanLabelSmoothGradient},
-          {"log_loss", PlanLogLoss},         {"log_loss_grad", PlanLogLossGradient},
-          {"bce_loss", PlanBceLoss},         {"bce_loss_grad", PlanBceLossGradient},
-          {"kldiv_loss", PlanKlDivergence},  {"kldiv_loss_grad", PlanKlDivergenceGradient},
-          {"huber_loss", PlanHuberLoss},     {"huber_loss_grad", PlanHuberLossGradient}};
+  return {{"label_smooth", PlanLabelSmooth},
+          {"label_smooth_grad", PlanLabelSmoothGradient},
+          {"log_loss", PlanLogLoss},
+          {"log_loss_grad", PlanLogLossGradient},
+          {"bce_loss", PlanBceLoss},
+          {"bce_loss_grad", PlanBceLossGradient},
+          {"kldiv_loss", PlanKlDivergence},
+          {"kldiv_loss_grad", PlanKlDivergenceGradient},
+          {"huber_loss", PlanHuberLoss},
+          {"huber_loss_grad", PlanHuberLossGradient},
+          {"sigmoid_focal_loss",
+           [](OpPlanner& op) { return PlanFocalLoss(op, /*is_gradient=*/false); }},
+          {"sigmoid_focal_loss_grad",
+           [](OpPlanner& op) { return PlanFocalLoss(op, /*is_gradient=*/true); }}};
 }
 
 }  // namespace fixpoint::executor

@@ -20,6 +20,8 @@ namespace {
 
 using boxes::RegionPooling;
 
+constexpr char kCountsOfIntegral[] = "BatchRoINums";
+
 // What both kinds of pooling work on.
 struct Regions {
   RegionPooling pooling;
@@ -38,7 +40,8 @@ struct Regions {
   }
 };
 
-absl::StatusOr<Regions> ReadRegions(OpPlanner& op, std::vector<Buffer>* reads) {
+absl::StatusOr<Regions> ReadRegions(OpPlanner& op, std::vector<Buffer>* reads,
+                                    absl::string_view counts_slot = "RoisNum") {
   Regions regions;
   const Dims& x = op.InputDims("X");
   const Dims& rois = op.InputDims("ROIs");
@@ -46,7 +49,7 @@ absl::StatusOr<Regions> ReadRegions(OpPlanner& op, std::vector<Buffer>* reads) {
   if (rois.size() != 2 || rois[1] != 4) {
     return absl::InvalidArgumentError(absl::StrCat("ROIs is ", DimsText(rois), "; want rows of 4"));
   }
-  ASSIGN_OR_RETURN(regions.images, ReadImageOfRegion(op, "ROIs", reads));
+  ASSIGN_OR_RETURN(regions.images, ReadImageOfRegion(op, "ROIs", reads, 0, counts_slot));
   ASSIGN_OR_RETURN(regions.corners, op.ReadFloats("ROIs"));
   reads->push_back(regions.corners);
   regions.image_count = x[0];
@@ -89,11 +92,13 @@ absl::Status PlanAverageGradient(OpPlanner& op,
 }
 
 // Plans averages of the regions that a run has, which `pool` finds.
-absl::Status PlanAverage(OpPlanner& op, void (*pool)(const RegionPooling&, absl::Span<const float>,
-                                                     absl::Span<const int64_t>,
-                                                     absl::Span<const float>, absl::Span<float>)) {
+absl::Status PlanAverage(OpPlanner& op,
+                         void (*pool)(const RegionPooling&, absl::Span<const float>,
+                                      absl::Span<const int64_t>, absl::Span<const float>,
+                                      absl::Span<float>),
+                         absl::string_view counts_slot = "RoisNum") {
   std::vector<Buffer> reads;
-  ASSIGN_OR_RETURN(const Regions regions, ReadRegions(op, &reads));
+  ASSIGN_OR_RETURN(const Regions regions, ReadRegions(op, &reads, counts_slot));
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X"));
   reads.push_back(x);
   const Buffer out = op.WriteAs("Out", {VarType::FP32, regions.pooled_dims});
@@ -110,14 +115,50 @@ absl::Status PlanAverage(OpPlanner& op, void (*pool)(const RegionPooling&, absl:
   return absl::OkStatus();
 }
 
-void AverageOwnChannels(const RegionPooling& pooling, absl::Span<const float> x,
-                        absl::Span<const int64_t> images, absl::Span<const float> corners,
-                        absl::Span<float> pooled) {
+// `pool` of each region, on one thread.
+template <void (*pool)(const RegionPooling&, absl::Span<const float>, const float*,
+                       absl::Span<float>)>
+void PoolEach(const RegionPooling& pooling, absl::Span<const float> x,
+              absl::Span<const int64_t> images, absl::Span<const float> corners,
+              absl::Span<float> pooled) {
   for (size_t i = 0; i < images.size(); ++i) {
-    boxes::AverageOwnChannels<float>(pooling, Part(x, images[i], pooling.image_size()),
-                                     corners.data() + i * 4,
-                                     Part(pooled, static_cast<int64_t>(i), pooling.pooled_size()));
+    pool(pooling, Part(x, images[i], pooling.image_size()), corners.data() + i * 4,
+         Part(pooled, static_cast<int64_t>(i), pooling.pooled_size()));
   }
+}
+
+absl::Status PlanIntegralGradient(OpPlanner& op) {
+  std::vector<Buffer> reads;
+  ASSIGN_OR_RETURN(const Regions regions, ReadRegions(op, &reads, kCountsOfIntegral));
+  RETURN_IF_ERROR(op.CheckDims("Out@GRAD", regions.pooled_dims));
+  for (const char* slot : {"Out", "Out@GRAD"}) op.TakeRunShape(slot);
+  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X"));
+  ASSIGN_OR_RETURN(const Buffer dout, op.ReadFloats("Out@GRAD"));
+  reads.insert(reads.end(), {x, dout});
+  const Buffer dx = op.WriteAs("X@GRAD", op.InputType("X"));
+  const Buffer drois = op.WriteAs("ROIs@GRAD", op.InputType("ROIs"));
+  op.KeepRows("ROIs", "ROIs@GRAD");
+  op.AddStep({reads, {dx, drois}, [=](const StepContext& run) -> absl::Status {
+                ASSIGN_OR_RETURN(const std::vector<int64_t> images, regions.ImagesIn(run));
+                const RegionPooling& pooling = regions.pooling;
+                const absl::Span<float> dimages = run.Floats(dx);
+                const absl::Span<float> dcorners = run.Floats(drois);
+                std::fill(dimages.begin(), dimages.end(), 0.0f);
+                std::fill(dcorners.begin(), dcorners.end(), 0.0f);
+                for (size_t i = 0; i < images.size(); ++i) {
+                  const auto region = static_cast<int64_t>(i);
+                  const float* const corners = run.Floats(regions.corners).data() + i * 4;
+                  const absl::Span<const float> of_region =
+                      Part(run.Floats(dout), region, pooling.pooled_size());
+                  boxes::IntegrateRegionBackward<float>(
+                      pooling, corners, of_region, Part(dimages, images[i], pooling.image_size()));
+                  boxes::IntegrateRegionBackwardCorners<float>(
+                      pooling, Part(run.Floats(x), images[i], pooling.image_size()), corners,
+                      of_region, Part(dcorners, region, 4));
+                }
+                return absl::OkStatus();
+              }});
+  return absl::OkStatus();
 }
 
 absl::Status PlanRoiPool(OpPlanner& op) {
@@ -186,11 +227,17 @@ OpPlans RegionsPlans() {
       {"roi_align", [](OpPlanner& op) { return PlanAverage(op, kernels::AlignRegions); }},
       {"roi_align_grad",
        [](OpPlanner& op) { return PlanAverageGradient(op, boxes::AlignRegionBackward<float>); }},
-      {"psroi_pool", [](OpPlanner& op) { return PlanAverage(op, AverageOwnChannels); }},
+      {"psroi_pool",
+       [](OpPlanner& op) { return PlanAverage(op, PoolEach<boxes::AverageOwnChannels<float>>); }},
       {"psroi_pool_grad",
        [](OpPlanner& op) {
          return PlanAverageGradient(op, boxes::AverageOwnChannelsBackward<float>);
        }},
+      {"prroi_pool",
+       [](OpPlanner& op) {
+         return PlanAverage(op, PoolEach<boxes::IntegrateRegion<float>>, kCountsOfIntegral);
+       }},
+      {"prroi_pool_grad", PlanIntegralGradient},
       {"roi_pool", PlanRoiPool},
       {"roi_pool_grad", PlanRoiPoolGradient}};
 }

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "ops/lod.h"
 #include "proto/base/status_macros.h"
+#include "runtime/boxes/detections.h"
 #include "runtime/boxes/regions.h"
 #include "runtime/boxes/suppression_shape.h"
 #include "runtime/executor/op_plans.h"
@@ -173,13 +174,125 @@ absl::Status PlanMatrixNms(OpPlanner& op) {
   return absl::OkStatus();
 }
 
+absl::Status PlanLocalityAwareNms(OpPlanner& op) {
+  ASSIGN_OR_RETURN(const SuppressionShape shape,
+                   boxes::SuppressionShapeOf(op.InputDims("BBoxes"), op.InputDims("Scores"),
+                                             /*may_be_of_regions=*/false));
+  const boxes::GreedySuppression suppression = boxes::GreedySuppressionOf(op.attributes());
+  ASSIGN_OR_RETURN(const int64_t most, MostOf(suppression.limits, shape, shape.images));
+  ASSIGN_OR_RETURN(const Buffer boxes, op.ReadFloats("BBoxes"));
+  ASSIGN_OR_RETURN(const Buffer scores, op.ReadFloats("Scores"));
+  const KeptOutputs outputs =
+      DeclareOutputs(op, std::max<int64_t>(most, 1), std::max<int64_t>(shape.images, 1),
+                     /*has_offsets=*/true, /*has_index=*/false, "");
+  op.AddStep({{boxes, scores}, outputs.buffers(), [=](const StepContext& run) {
+                const absl::Span<const float> all = run.Floats(boxes);
+                const absl::Span<const float> of_all = run.Floats(scores);
+                const KeptRows<float> kept = boxes::MergeAndSuppressAll<float>(
+                    shape, suppression, {all.begin(), all.end()}, {of_all.begin(), of_all.end()});
+                if (kept.size() == 0) {
+                  WriteNone(run, outputs);
+                } else {
+                  outputs.Write(run, kept);
+                }
+                return absl::OkStatus();
+              }});
+  return absl::OkStatus();
+}
+
+// What is detected at one level.
+struct LevelInput {
+  Buffer offsets;
+  Buffer scores;
+  Buffer anchors;
+  int64_t count;
+};
+
+absl::Status CheckDims(const OpPlanner& op, absl::string_view slot, int level, const Dims& wanted) {
+  const Dims& found = op.InputDims(slot, level);
+  if (found == wanted) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(slot, "[", level, "] is ", DimsText(found), "; want ", DimsText(wanted)));
+}
+
+absl::StatusOr<LevelInput> ReadLevel(OpPlanner& op, int i, int64_t images, int64_t classes) {
+  const Dims& scores = op.InputDims("Scores", i);
+  const int64_t count = scores.size() == 3 ? scores[1] : 0;
+  RETURN_IF_ERROR(CheckDims(op, "Scores", i, {images, count, classes}));
+  RETURN_IF_ERROR(CheckDims(op, "BBoxes", i, {images, count, 4}));
+  RETURN_IF_ERROR(CheckDims(op, "Anchors", i, {count, 4}));
+  LevelInput level;
+  level.count = count;
+  ASSIGN_OR_RETURN(level.offsets, op.ReadFloats("BBoxes", Layout::kRowMajor, i));
+  ASSIGN_OR_RETURN(level.scores, op.ReadFloats("Scores", Layout::kRowMajor, i));
+  ASSIGN_OR_RETURN(level.anchors, op.ReadFloats("Anchors", Layout::kRowMajor, i));
+  return level;
+}
+
+absl::Status PlanRetinanetDetectionOutput(OpPlanner& op) {
+  const int count = op.InputCount("BBoxes");
+  if (count == 0 || op.InputCount("Scores") != count || op.InputCount("Anchors") != count) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "there are ", count, " inputs BBoxes, ", op.InputCount("Scores"), " Scores and ",
+        op.InputCount("Anchors"), " Anchors; want one of each for each level"));
+  }
+  const Dims scores = op.InputDims("Scores");
+  if (scores.size() != 3) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("Scores[0] is ", DimsText(scores), "; want [images, boxes, classes]"));
+  }
+  const int64_t images = scores[0];
+  const int64_t classes = scores[2];
+  const boxes::GreedySuppression suppression = boxes::DetectionLimitsOf(op.attributes());
+  std::vector<LevelInput> levels;
+  std::vector<Buffer> reads;
+  int64_t candidates = 0;
+  for (int i = 0; i < count; ++i) {
+    ASSIGN_OR_RETURN(const LevelInput level, ReadLevel(op, i, images, classes));
+    levels.push_back(level);
+    reads.insert(reads.end(), {level.offsets, level.scores, level.anchors});
+    const int64_t of_level = level.count * classes;
+    const int64_t limit = suppression.limits.of_class;
+    candidates += limit < 0 ? of_level : std::min(of_level, limit);
+  }
+  RETURN_IF_ERROR(op.CheckDims("ImInfo", {images, 3}));
+  ASSIGN_OR_RETURN(const Buffer info, op.ReadFloats("ImInfo"));
+  reads.push_back(info);
+  const int64_t limit = suppression.limits.of_image;
+  const int64_t most = images * (limit < 0 ? candidates : std::min(candidates, limit));
+  RETURN_IF_ERROR(ElementCount({most, kRowWidth}).status());
+  const KeptOutputs outputs =
+      DeclareOutputs(op, most, images, /*has_offsets=*/true, /*has_index=*/false, "");
+  op.AddStep({reads, outputs.buffers(), [=](const StepContext& run) {
+                KeptRows<float> kept;
+                for (int64_t image = 0; image < images; ++image) {
+                  std::vector<boxes::DetectionLevel<float>> of_image;
+                  for (const LevelInput& level : levels) {
+                    const auto part = [&](Buffer buffer, int64_t width) {
+                      return run.Floats(buffer).subspan(image * level.count * width,
+                                                        level.count * width);
+                    };
+                    of_image.push_back({part(level.offsets, 4), part(level.scores, classes),
+                                        run.Floats(level.anchors)});
+                  }
+                  boxes::AddDetections<float>(suppression, classes, of_image,
+                                              run.Floats(info).data() + image * 3, &kept);
+                }
+                outputs.Write(run, kept);
+                return absl::OkStatus();
+              }});
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 OpPlans SuppressionPlans() {
   return {{"multiclass_nms", [](OpPlanner& op) { return PlanMulticlassNms(op, Version::k1); }},
           {"multiclass_nms2", [](OpPlanner& op) { return PlanMulticlassNms(op, Version::k2); }},
           {"multiclass_nms3", [](OpPlanner& op) { return PlanMulticlassNms(op, Version::k3); }},
-          {"matrix_nms", PlanMatrixNms}};
+          {"matrix_nms", PlanMatrixNms},
+          {"locality_aware_nms", PlanLocalityAwareNms},
+          {"retinanet_detection_output", PlanRetinanetDetectionOutput}};
 }
 
 }  // namespace fixpoint::executor

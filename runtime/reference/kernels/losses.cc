@@ -178,14 +178,77 @@ absl::Status HuberLossGradient(OpRun& op) {
   return absl::OkStatus();
 }
 
+// What the elements of a row of X are compared with, each class with a label of its own: 1 where it
+// is that of the row, -1 in a row that does not count.
+struct FocalLoss {
+  double gamma;
+  double alpha;
+  double divisor;
+
+  double LossOf(double x, int kind) const {
+    if (kind < 0) return 0;
+    const double p = 1 / (1 + std::exp(-x));
+    const double log_p = std::min(x, 0.0) - std::log1p(std::exp(-std::abs(x)));
+    return kind == 1 ? -alpha * std::pow(1 - p, gamma) * log_p / divisor
+                     : -(1 - alpha) * std::pow(p, gamma) * (log_p - x) / divisor;
+  }
+  double SlopeAt(double x, int kind) const {
+    if (kind < 0) return 0;
+    const double p = 1 / (1 + std::exp(-x));
+    const double log_p = std::min(x, 0.0) - std::log1p(std::exp(-std::abs(x)));
+    return kind == 1
+               ? -alpha * std::pow(1 - p, gamma) * (1 - p - gamma * p * log_p) / divisor
+               : -(1 - alpha) * std::pow(p, gamma) * (gamma * (1 - p) * (log_p - x) - p) / divisor;
+  }
+};
+
+// Writes f(loss, i, kind) of each element i to `slot`.
+template <typename F>
+absl::Status OfFocalLoss(OpRun& op, absl::string_view slot, F f) {
+  RETURN_IF_ERROR(op.CheckRank("X", 2));
+  const Array& x = op.Input("X");
+  RETURN_IF_ERROR(op.CheckDims("Label", Dims{x.dims[0], 1}));
+  RETURN_IF_ERROR(op.CheckSize("FgNum", 1));
+  const Array& label = op.Input("Label");
+  const FocalLoss loss{op.Float("gamma"), op.Float("alpha"), std::max(op.Input("FgNum")[0], 1.0)};
+  Array out(x.dtype, x.dims);
+  for (int64_t i = 0; i < x.size(); ++i) {
+    const double of_row = label[i / x.dims[1]];
+    const int kind = of_row == -1 ? -1 : of_row == static_cast<double>(i % x.dims[1] + 1) ? 1 : 0;
+    out[i] = f(loss, i, kind);
+  }
+  op.SetOutput(slot, std::move(out));
+  return absl::OkStatus();
+}
+
+absl::Status SigmoidFocalLoss(OpRun& op) {
+  return OfFocalLoss(op, "Out", [&](const FocalLoss& loss, int64_t i, int kind) {
+    return loss.LossOf(op.Input("X")[i], kind);
+  });
+}
+
+absl::Status SigmoidFocalLossGradient(OpRun& op) {
+  RETURN_IF_ERROR(op.CheckDims("Out@GRAD", op.Input("X").dims));
+  return OfFocalLoss(op, "X@GRAD", [&](const FocalLoss& loss, int64_t i, int kind) {
+    return op.Input("Out@GRAD")[i] * loss.SlopeAt(op.Input("X")[i], kind);
+  });
+}
+
 }  // namespace
 
 Kernels LossesKernels() {
-  return {{"label_smooth", LabelSmooth}, {"label_smooth_grad", LabelSmoothGradient},
-          {"log_loss", LogLoss},         {"log_loss_grad", LogLossGradient},
-          {"bce_loss", BceLoss},         {"bce_loss_grad", BceLossGradient},
-          {"kldiv_loss", KlDivergence},  {"kldiv_loss_grad", KlDivergenceGradient},
-          {"huber_loss", HuberLoss},     {"huber_loss_grad", HuberLossGradient}};
+  return {{"label_smooth", LabelSmooth},
+          {"label_smooth_grad", LabelSmoothGradient},
+          {"log_loss", LogLoss},
+          {"log_loss_grad", LogLossGradient},
+          {"bce_loss", BceLoss},
+          {"bce_loss_grad", BceLossGradient},
+          {"kldiv_loss", KlDivergence},
+          {"kldiv_loss_grad", KlDivergenceGradient},
+          {"huber_loss", HuberLoss},
+          {"huber_loss_grad", HuberLossGradient},
+          {"sigmoid_focal_loss", SigmoidFocalLoss},
+          {"sigmoid_focal_loss_grad", SigmoidFocalLossGradient}};
 }
 
 }  // namespace fixpoint::reference

@@ -29,8 +29,11 @@ std::vector<int64_t> OffsetsOf(const Array& rows) {
 // The image of each region, from counts, offsets in a tensor, or those of ROIs.
 absl::StatusOr<std::vector<int64_t>> ImagesOf(const OpRun& op, const Array& rois,
                                               absl::string_view rois_slot) {
-  if (const Array* counts = FindIfThere(op, "RoisNum"); counts != nullptr) {
-    return boxes::ImagesFromCounts("RoisNum", IntegersOf(*counts), rois.dims[0]);
+  for (const char* slot : {"RoisNum", "BatchRoINums"}) {
+    const Array* counts = FindIfThere(op, slot);
+    if (counts != nullptr) {
+      return boxes::ImagesFromCounts(slot, IntegersOf(*counts), rois.dims[0]);
+    }
   }
   if (const Array* offsets = FindIfThere(op, "RoisLod"); offsets != nullptr) {
     return boxes::ImagesFromOffsets("RoisLod", IntegersOf(*offsets), rois.dims[0]);
@@ -107,6 +110,39 @@ absl::Status AverageGradient(OpRun& op) {
              regions.Image(i, dx.values));
   }
   op.SetOutput("X@GRAD", std::move(dx));
+  return absl::OkStatus();
+}
+
+// Corners are differentiated too, and taken as they are.
+absl::Status Integral(OpRun& op) {
+  ASSIGN_OR_RETURN(const Regions regions, RegionsOf(op));
+  Array x = op.Input("X");
+  Array out(x.dtype, regions.pooled_dims);
+  for (int64_t i = 0; i < regions.count(); ++i) {
+    boxes::IntegrateRegion<double>(regions.pooling, regions.Image(i, x.values),
+                                   &op.Input("ROIs").values[i * 4], regions.Pooled(i, out.values));
+  }
+  op.SetOutput("Out", std::move(out));
+  return absl::OkStatus();
+}
+
+absl::Status IntegralGradient(OpRun& op) {
+  ASSIGN_OR_RETURN(const Regions regions, RegionsOf(op));
+  RETURN_IF_ERROR(op.CheckDims("Out@GRAD", regions.pooled_dims));
+  Array x = op.Input("X");
+  Array dout = op.Input("Out@GRAD");
+  Array dx(x.dtype, x.dims);
+  Array drois(op.Input("ROIs").dtype, op.Input("ROIs").dims);
+  for (int64_t i = 0; i < regions.count(); ++i) {
+    const double* const corners = &op.Input("ROIs").values[i * 4];
+    boxes::IntegrateRegionBackward<double>(regions.pooling, corners, regions.Pooled(i, dout.values),
+                                           regions.Image(i, dx.values));
+    boxes::IntegrateRegionBackwardCorners<double>(regions.pooling, regions.Image(i, x.values),
+                                                  corners, regions.Pooled(i, dout.values),
+                                                  absl::MakeSpan(drois.values).subspan(i * 4, 4));
+  }
+  op.SetOutput("X@GRAD", std::move(dx));
+  op.SetOutput("ROIs@GRAD", std::move(drois));
   return absl::OkStatus();
 }
 
@@ -298,6 +334,8 @@ Kernels RegionsKernels() {
       {"roi_align_grad", AverageGradient<boxes::AlignRegionBackward<double>>},
       {"psroi_pool", Average<boxes::AverageOwnChannels<double>>},
       {"psroi_pool_grad", AverageGradient<boxes::AverageOwnChannelsBackward<double>>},
+      {"prroi_pool", Integral},
+      {"prroi_pool_grad", IntegralGradient},
       {"roi_pool", RoiPool},
       {"roi_pool_grad", RoiPoolGradient},
       {"generate_proposals", [](OpRun& op) { return GenerateProposals(op, /*is_v1=*/true); }},

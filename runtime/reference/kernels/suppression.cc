@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "ops/lod.h"
 #include "proto/base/status_macros.h"
+#include "runtime/boxes/detections.h"
 #include "runtime/boxes/regions.h"
 #include "runtime/boxes/suppression_shape.h"
 #include "runtime/reference/kernels.h"
@@ -33,6 +34,20 @@ void SetKept(OpRun& op, const KeptRows<T>& kept, absl::string_view counts_slot, 
     counts.push_back(kept.OfImage(static_cast<int64_t>(i)));
   }
   op.SetOutput(counts_slot, IntegerArray({static_cast<int64_t>(counts.size())}, counts));
+}
+
+// Out alone; a single -1 where nothing is kept.
+template <typename T>
+void SetRows(OpRun& op, VarType::Type dtype, const KeptRows<T>& kept) {
+  Array out(dtype, kept.size() == 0 ? Dims{1, 1} : Dims{kept.size(), 6});
+  if (kept.size() == 0) {
+    out[0] = -1;
+    out.lod = {{0, 1}};
+  } else {
+    out.values.assign(kept.rows.begin(), kept.rows.end());
+    out.lod = {{kept.offsets.begin(), kept.offsets.end()}};
+  }
+  op.SetCutOutput("Out", std::move(out));
 }
 
 // The offsets that cut regions into images.
@@ -76,17 +91,7 @@ absl::Status MulticlassNms(OpRun& op, Version version) {
       SetKept(op, kept, "", lod);
       return absl::OkStatus();
     }
-    if (kept.size() == 0) {
-      Array none(boxes.dtype, Dims{1, 1});
-      none[0] = -1;
-      none.lod = {{0, 1}};
-      op.SetCutOutput("Out", std::move(none));
-      return absl::OkStatus();
-    }
-    Array out(boxes.dtype, Dims{kept.size(), 6});
-    out.values.assign(kept.rows.begin(), kept.rows.end());
-    out.lod = lod;
-    op.SetCutOutput("Out", std::move(out));
+    SetRows(op, boxes.dtype, kept);
     return absl::OkStatus();
   });
 }
@@ -106,13 +111,86 @@ absl::Status MatrixNms(OpRun& op) {
   return absl::OkStatus();
 }
 
+absl::Status LocalityAwareNms(OpRun& op) {
+  const Array& boxes = op.Input("BBoxes");
+  const Array& scores = op.Input("Scores");
+  ASSIGN_OR_RETURN(const SuppressionShape shape,
+                   boxes::SuppressionShapeOf(boxes.dims, scores.dims, /*may_be_of_regions=*/false));
+  InTypeOf(boxes, [&](auto element) {
+    using T = decltype(element);
+    SetRows(op, boxes.dtype,
+            boxes::MergeAndSuppressAll<T>(shape, boxes::GreedySuppressionOf(op.attributes()),
+                                          ElementsOf<T>(boxes), ElementsOf<T>(scores)));
+  });
+  return absl::OkStatus();
+}
+
+absl::Status CheckDims(absl::string_view slot, size_t level, const Array& found, DimsView wanted) {
+  if (DimsView(found.dims) == wanted) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(slot, "[", level, "] is ", DimsText(found.dims), "; want ", DimsText(wanted)));
+}
+
+absl::Status RetinanetDetectionOutput(OpRun& op) {
+  const std::vector<const Array*> boxes = op.Inputs("BBoxes");
+  const std::vector<const Array*> scores = op.Inputs("Scores");
+  const std::vector<const Array*> anchors = op.Inputs("Anchors");
+  if (boxes.empty() || scores.size() != boxes.size() || anchors.size() != boxes.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("there are ", boxes.size(), " inputs BBoxes, ",
+                                                   scores.size(), " Scores and ", anchors.size(),
+                                                   " Anchors; want one of each for each level"));
+  }
+  if (scores[0]->rank() != 3) {
+    return absl::InvalidArgumentError(absl::StrCat("Scores[0] is ", DimsText(scores[0]->dims),
+                                                   "; want [images, boxes, classes]"));
+  }
+  const int64_t images = scores[0]->dims[0];
+  const int64_t classes = scores[0]->dims[2];
+  for (size_t i = 0; i < boxes.size(); ++i) {
+    const int64_t count = scores[i]->rank() == 3 ? scores[i]->dims[1] : 0;
+    RETURN_IF_ERROR(CheckDims("Scores", i, *scores[i], Dims{images, count, classes}));
+    RETURN_IF_ERROR(CheckDims("BBoxes", i, *boxes[i], Dims{images, count, 4}));
+    RETURN_IF_ERROR(CheckDims("Anchors", i, *anchors[i], Dims{count, 4}));
+  }
+  RETURN_IF_ERROR(op.CheckDims("ImInfo", Dims{images, 3}));
+  return InTypeOf(*boxes[0], [&](auto element) {
+    using T = decltype(element);
+    std::vector<std::vector<T>> elements;
+    for (const std::vector<const Array*>& slot : {boxes, scores, anchors}) {
+      for (const Array* array : slot) elements.push_back(ElementsOf<T>(*array));
+    }
+    const std::vector<T> info = ElementsOf<T>(op.Input("ImInfo"));
+    KeptRows<T> kept;
+    for (int64_t image = 0; image < images; ++image) {
+      std::vector<boxes::DetectionLevel<T>> levels;
+      for (size_t i = 0; i < boxes.size(); ++i) {
+        const int64_t count = boxes[i]->dims[1];
+        const auto of_image = [&](const std::vector<T>& all, int64_t width) {
+          return absl::MakeConstSpan(all).subspan(image * count * width, count * width);
+        };
+        levels.push_back({of_image(elements[i], 4), of_image(elements[boxes.size() + i], classes),
+                          elements[2 * boxes.size() + i]});
+      }
+      boxes::AddDetections<T>(boxes::DetectionLimitsOf(op.attributes()), classes, levels,
+                              info.data() + image * 3, &kept);
+    }
+    Array out(boxes[0]->dtype, Dims{kept.size(), 6});
+    out.values.assign(kept.rows.begin(), kept.rows.end());
+    out.lod = {{kept.offsets.begin(), kept.offsets.end()}};
+    op.SetCutOutput("Out", std::move(out));
+    return absl::OkStatus();
+  });
+}
+
 }  // namespace
 
 Kernels SuppressionKernels() {
   return {{"multiclass_nms", [](OpRun& op) { return MulticlassNms(op, Version::k1); }},
           {"multiclass_nms2", [](OpRun& op) { return MulticlassNms(op, Version::k2); }},
           {"multiclass_nms3", [](OpRun& op) { return MulticlassNms(op, Version::k3); }},
-          {"matrix_nms", MatrixNms}};
+          {"matrix_nms", MatrixNms},
+          {"locality_aware_nms", LocalityAwareNms},
+          {"retinanet_detection_output", RetinanetDetectionOutput}};
 }
 
 }  // namespace fixpoint::reference

@@ -105,6 +105,19 @@ void FoldedBatchNorm(CaseMaker& c) {
   c.Sums(SizeOf(dims) / channels);
 }
 
+// Numbers above 0, of which sigma is no difference.
+void SpectralNorm(CaseMaker& c) {
+  const Dims dims = c.SomeDims(2, 4);
+  const int axis = c.Between(0, static_cast<int>(dims.size()) - 1);
+  const std::string weight = c.Numbers(dims, 0.1f, 2);
+  const std::string u = c.Numbers({dims[axis]}, 0.1f, 1);
+  c.Op("spectral_norm(Weight=", weight, ", U=", u,
+       ", V=", c.Numbers({SizeOf(dims) / dims[axis]}, 0.1f, 1), ") -> (Out=out) {dim=", axis,
+       ", power_iters=", c.Between(0, 3), "}");
+  c.Sums(4 * SizeOf(dims));
+  c.Move({weight});
+}
+
 void LayerNorm(CaseMaker& c) {
   const Dims dims = c.SomeDims(2, 4);
   const int axis = c.Between(1, static_cast<int>(dims.size()) - 1);
@@ -168,9 +181,13 @@ void Dither(CaseMaker& c) {
 }  // namespace
 
 Generators NormGenerators() {
-  return {{"batch_norm", BatchNorm}, {"folded_batch_norm", FoldedBatchNorm},
-          {"layer_norm", LayerNorm}, {"instance_norm", InstanceNorm},
-          {"group_norm", GroupNorm}, {"dither", Dither},
+  return {{"batch_norm", BatchNorm},
+          {"folded_batch_norm", FoldedBatchNorm},
+          {"spectral_norm", SpectralNorm},
+          {"layer_norm", LayerNorm},
+          {"instance_norm", InstanceNorm},
+          {"group_norm", GroupNorm},
+          {"dither", Dither},
           {"dropout", Dropout}};
 }
 

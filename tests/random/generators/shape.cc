@@ -167,6 +167,24 @@ void Unfold(CaseMaker& c) {
   c.Sums(9);
 }
 
+void Fold(CaseMaker& c) {
+  const UnfoldedSide rows(c);
+  const UnfoldedSide columns(c);
+  const auto windows = [](const UnfoldedSide& side) {
+    return (side.size + side.before + side.after - side.dilation * (side.kernel - 1) - 1) /
+               side.stride +
+           1;
+  };
+  const Dims dims = {c.Between(1, 2), c.Between(1, 3) * rows.kernel * columns.kernel,
+                     windows(rows) * windows(columns)};
+  const std::string x = c.Numbers(dims);
+  c.Op("fold(X=", x, ") -> (Y=out) {output_sizes=[", rows.size, ", ", columns.size,
+       "], kernel_sizes=[", rows.kernel, ", ", columns.kernel, "], strides=[", rows.stride, ", ",
+       columns.stride, "], dilations=[", rows.dilation, ", ", columns.dilation, "], paddings=[",
+       rows.before, ", ", columns.before, ", ", rows.after, ", ", columns.after, "]}");
+  c.Sums(9);
+}
+
 void AffineGrid(CaseMaker& c) {
   const int batch = c.Between(1, 3);
   const int height = c.Between(1, 5);
@@ -346,6 +364,7 @@ Generators ShapeGenerators() {
                            {"space_to_depth", SpaceToDepth},
                            {"rnn_memory_helper", RnnMemoryHelper},
                            {"unfold", Unfold},
+                           {"fold", Fold},
                            {"affine_grid", AffineGrid},
                            {"masked_select", MaskedSelect},
                            {"unique", Unique},

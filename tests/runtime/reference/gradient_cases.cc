@@ -394,6 +394,9 @@ std::vector<GradientCase> GradientCases() {
   }
   for (GradientCase& of_places : PlaceGradientCases()) cases.push_back(std::move(of_places));
   for (GradientCase& of_losses : LossGradientCases()) cases.push_back(std::move(of_losses));
+  for (GradientCase& of_detectors : DetectorGradientCases()) {
+    cases.push_back(std::move(of_detectors));
+  }
   for (GradientCase& of_blocks : BlockGradientCases()) cases.push_back(std::move(of_blocks));
   return cases;
 }

@@ -25,11 +25,12 @@ inline void PrintTo(const GradientCase& test_case, std::ostream* out) { *out << 
 
 std::vector<GradientCase> GradientCases();
 // Parts of them: of ops that place elements (place_gradient_cases.cc), of those that compute on
-// sequences (sequence_gradient_cases.cc), of losses (loss_gradient_cases.cc), and of ops that run
-// blocks (block_gradient_cases.cc).
+// sequences (sequence_gradient_cases.cc), of losses (loss_gradient_cases.cc), of detectors
+// (detector_gradient_cases.cc), and of ops that run blocks (block_gradient_cases.cc).
 std::vector<GradientCase> PlaceGradientCases();
 std::vector<GradientCase> SequenceGradientCases();
 std::vector<GradientCase> LossGradientCases();
+std::vector<GradientCase> DetectorGradientCases();
 std::vector<GradientCase> BlockGradientCases();
 
 }  // namespace fixpoint::reference

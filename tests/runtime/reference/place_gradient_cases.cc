@@ -50,6 +50,9 @@ std::vector<GradientCase> PlaceGradientCases() {
       Placed("unfold", "2,2,4,3",
              "unfold(X=x) -> (Y=out) {kernel_sizes=[2, 2], strides=[2, 1], paddings=[1, 0, 0, 1], "
              "dilations=[1, 2]}"),
+      Placed("fold", "2,8,9",
+             "fold(X=x) -> (Y=out) {output_sizes=[4, 3], kernel_sizes=[2, 2], strides=[2, 1], "
+             "paddings=[1, 0, 1, 1], dilations=[1, 1]}"),
       Placed("affine_grid", "2,2,3",
              "affine_grid(Theta=x) -> (Output=out) {output_shape=[2, 1, 3, 2]}"),
       Placed("affine_grid_of_edges", "1,2,3",

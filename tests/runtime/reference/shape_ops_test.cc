@@ -66,6 +66,13 @@ TEST(ShapeOps, WindowsAreColumns) {
             "y f32[1,2,4] 0 1 0 3 1 2 3 4\n");
 }
 
+TEST(ShapeOps, ColumnsAreAddedToImages) {
+  EXPECT_EQ(RunOps("fold(X=x) -> (Y=y) {output_sizes=[2, 2], kernel_sizes=[1, 2], strides=[1, 1], "
+                   "paddings=[0, 1, 0, 0], dilations=[1, 1]}",
+                   "x f32[1,2,4] 9 1 9 2 3 4 5 6\n"),
+            "y f32[1,1,2,2] 4 4 7 6\n");
+}
+
 TEST(ShapeOps, ElementsArePicked) {
   EXPECT_EQ(RunOps(R"(program version=2006002
 block 0 {

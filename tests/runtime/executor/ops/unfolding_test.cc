@@ -22,6 +22,28 @@ TEST(Unfold, AndItsGradient) {
             "");
 }
 
+TEST(Fold, AndItsGradient) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        fold(X=x) -> (Y=y) {output_sizes=[5, 6], kernel_sizes=[3, 2], strides=[1, 2],
+          paddings=[1, 0, 2, 1], dilations=[2, 1]}
+        fold_grad(X=x, Y@GRAD=y) -> (X@GRAD=dx) {output_sizes=[5, 6], kernel_sizes=[3, 2],
+          strides=[1, 2], paddings=[1, 0, 2, 1], dilations=[2, 1]}
+      })",
+                          Drawn("x", {2, 18, 12})),
+            "");
+}
+
+TEST(Fold, RefusesColumnsOfOtherImages) {
+  EXPECT_THAT(OpDifferences(R"(program version=2006002
+      block 0 {
+        fold(X=x) -> (Y=y) {output_sizes=[5, 6], kernel_sizes=[1, 1], strides=[1, 1],
+          paddings=[0, 0, 0, 0], dilations=[1, 1]}
+      })",
+                            Drawn("x", {1, 2, 29})),
+              ::testing::HasSubstr("X is [1, 2, 29]; want [N, C * 1, 30]"));
+}
+
 TEST(Unfold, RefusesAWindowThatIsTooLarge) {
   EXPECT_THAT(OpDifferences(R"(program version=2006002
       block 0 {

@@ -177,9 +177,48 @@ TEST(While, ComputesOnceWhatNoTurnOfTheInnerLoopChanges) {
       increment(X=j) -> (Out=j)
       less_than(X=j, Y=end) -> (Out=inner_more)
     })";
-  EXPECT_EQ(OpDifferences(kText, "x f32[2] 1 -2\ny f32[2] 0 5\ni i64[1] 0\nend i64[1] 3\n", 0,
-                          {"x", "y"}),
-            "");
+  const std::string values = "x f32[2] 1 -2\ny f32[2] 0 5\ni i64[1] 0\nend i64[1] 3\n";
+  EXPECT_EQ(OpDifferences(kText, values, 0, {"x", "y"}), "");
+  EXPECT_THAT(PlanTextOf(kText, values, "y"),
+              testing::ContainsRegex("once, scratch [0-9]+ bytes\n +0 scale "));
+}
+
+// What reads a variable that may be unset is not computed before that is checked.
+TEST(While, ChecksWhatNoTurnChanges) {
+  constexpr char kText[] = R"(program version=2006002
+    block 0 {
+      var ids i64[2]
+      var w f32[3,2]
+      var x f32[2,2]
+      var u i64[2]
+      var c bool[1]
+      var i i64[1]
+      var end i64[1]
+      var goes_on bool[1]
+      conditional_block(Cond=c, Input=ids) -> (Out=u, Scope=[]) {
+        sub_block=block(1), is_scalar_condition=true}
+      less_than(X=i, Y=end) -> (Out=goes_on)
+      while(X=[x, u, w, i, end], Condition=goes_on) -> (Out=[x, i, goes_on], StepScopes=[]) {
+        sub_block=block(2)}
+    }
+    block 1 parent=0 {
+      assign(X=ids) -> (Out=u)
+    }
+    block 2 parent=0 {
+      var rows f32[2,2]
+      lookup_table_v2(W=w, Ids=u) -> (Out=rows)
+      elementwise_add(X=x, Y=rows) -> (Out=x)
+      increment(X=i) -> (Out=i)
+      less_than(X=i, Y=end) -> (Out=goes_on)
+    })";
+  const std::string values =
+      "ids i64[2] 2 0\nw f32[3,2] 1 2 3 4 5 6\nx f32[2,2] 0 0 0 0\ni i64[1] 0\nend i64[1] 2\n";
+  EXPECT_EQ(OpDifferences(kText, absl::StrCat(values, "c bool[1] 1\n"), 0, {"x"}), "");
+  const std::string no_u =
+      "block 0, op 2 (while): block 2, op 0 (lookup_table_v2): input Ids reads \"u\", which has no "
+      "value: block 0, op 0 (conditional_block) did not run block 1, which writes it\n";
+  EXPECT_EQ(OpDifferences(kText, absl::StrCat(values, "c bool[1] 0\n"), 0, {"x"}),
+            absl::StrCat("executor: ", no_u, "interpreter: ", no_u));
 }
 
 // The weights are quantized before the loop, the other operand inside it.

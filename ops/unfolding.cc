@@ -55,6 +55,29 @@ absl::StatusOr<Unfolding> Unfolding::Of(DimsView x, const std::vector<int64_t>& 
   return unfolding;
 }
 
+absl::StatusOr<Unfolding> Unfolding::OfColumns(DimsView columns,
+                                               const std::vector<int64_t>& output_sizes,
+                                               const std::vector<int64_t>& kernel_sizes,
+                                               const std::vector<int64_t>& strides,
+                                               const std::vector<int64_t>& paddings,
+                                               const std::vector<int64_t>& dilations) {
+  RETURN_IF_ERROR(CheckValues("output_sizes", output_sizes, 2, 1));
+  RETURN_IF_ERROR(CheckValues("kernel_sizes", kernel_sizes, 2, 1));
+  const int64_t taps = kernel_sizes[0] * kernel_sizes[1];
+  const bool has_channels = columns.size() == 3 && columns[1] >= 0;
+  const Dims images = {columns.empty() ? kUnknownDim : columns[0],
+                       has_channels ? columns[1] / taps : kUnknownDim, output_sizes[0],
+                       output_sizes[1]};
+  ASSIGN_OR_RETURN(Unfolding unfolding, Of(images, kernel_sizes, strides, paddings, dilations));
+  ASSIGN_OR_RETURN(const Dims wanted, unfolding.OutDims());
+  if (!MayBeEqual(columns, wanted)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("X is ", DimsText(columns), "; want [N, C * ", taps, ", ", wanted[2], "]"));
+  }
+  RETURN_IF_ERROR(ElementCount(images).status());
+  return unfolding;
+}
+
 absl::StatusOr<Dims> Unfolding::OutDims() const {
   Dims dims = {batch, kUnknownDim, kUnknownDim};
   if (channels >= 0) {

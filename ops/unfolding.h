@@ -41,6 +41,17 @@ struct Unfolding {
                                       const std::vector<int64_t>& paddings,
                                       const std::vector<int64_t>& dilations);
 
+  // That of the images of output_sizes, two values, that have these columns. Errors: also
+  // kInvalidArgument: the columns are not those of such images.
+  static absl::StatusOr<Unfolding> OfColumns(DimsView columns,
+                                             const std::vector<int64_t>& output_sizes,
+                                             const std::vector<int64_t>& kernel_sizes,
+                                             const std::vector<int64_t>& strides,
+                                             const std::vector<int64_t>& paddings,
+                                             const std::vector<int64_t>& dilations);
+
+  // [N, C, H, W].
+  Dims ImageDims() const { return {batch, channels, rows.size, columns.size}; }
   // [N, C * kernel, windows]. Error (kInvalidArgument): more elements than an int64 holds.
   absl::StatusOr<Dims> OutDims() const;
 

@@ -225,7 +225,7 @@ std::vector<OpSchema> BoxTrainingOps() {
       .Infer(InferYoloLoss)
       .Gradient(
           "yolov3_loss_grad(X, GTBox, GTLabel, GTScore, Loss@GRAD, ObjectnessMask, GTMatchMask) "
-          "-> (X@GRAD, GTBox@GRAD, GTLabel@GRAD, GTScore@GRAD)");
+          "-> (X@GRAD)");
   DefineTargets(ops);
   return ops.Build();
 }

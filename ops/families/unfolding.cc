@@ -4,8 +4,6 @@
 
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "ops/infer.h"
 #include "ops/op_schema_builder.h"
 #include "proto/base/status_macros.h"
@@ -29,27 +27,12 @@ absl::Status InferUnfold(InferContext& op) {
 absl::Status InferFold(InferContext& op) {
   const TensorInfo x = op.Input("X");
   op.SetOutput("Y", x.dtype, std::nullopt);
-  const std::vector<int64_t> sizes = op.Ints("output_sizes");
-  const std::vector<int64_t> kernel = op.Ints("kernel_sizes");
   if (!x.has_dims()) return absl::OkStatus();
-  if (sizes.size() != 2 || kernel.size() != 2 || sizes[0] < 1 || sizes[1] < 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("output_sizes is [", absl::StrJoin(sizes, ", "), "] and kernel_sizes [",
-                     absl::StrJoin(kernel, ", "), "]; want 2 positive values of each"));
-  }
-  ASSIGN_OR_RETURN(const int64_t taps, ElementCount({kernel[0], kernel[1]}));
-  const bool has_channels = x.rank() == 3 && x.dims[1] >= 0 && taps > 0;
-  const Dims y = {x.dims[0], has_channels ? x.dims[1] / taps : kUnknownDim, sizes[0], sizes[1]};
   ASSIGN_OR_RETURN(
       const Unfolding unfolding,
-      Unfolding::Of(y, kernel, op.Ints("strides"), op.Ints("paddings"), op.Ints("dilations")));
-  ASSIGN_OR_RETURN(const Dims columns, unfolding.OutDims());
-  if (!MayBeEqual(x.dims, columns)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("X is ", DimsText(x.dims), "; want [N, C * ", taps, ", ", columns[2], "]"));
-  }
-  RETURN_IF_ERROR(ElementCount(y).status());
-  op.SetOutput("Y", x.dtype, y);
+      Unfolding::OfColumns(x.dims, op.Ints("output_sizes"), op.Ints("kernel_sizes"),
+                           op.Ints("strides"), op.Ints("paddings"), op.Ints("dilations")));
+  op.SetOutput("Y", x.dtype, unfolding.ImageDims());
   return absl::OkStatus();
 }
 

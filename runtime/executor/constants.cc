@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/hash/hash.h"
 #include "proto/base/status_macros.h"
 
@@ -14,7 +16,8 @@ namespace {
 // Which buffers and steps of a plan depend on buffers that vary.
 class Varying {
  public:
-  Varying(const Plan& plan, std::vector<bool> buffers) : buffers_(std::move(buffers)) {
+  Varying(const Plan& plan, std::vector<bool> buffers, absl::flat_hash_set<const Op*> ops = {})
+      : buffers_(std::move(buffers)), ops_(std::move(ops)) {
     bool changes = true;
     while (changes) {
       changes = false;
@@ -30,7 +33,7 @@ class Varying {
 
   bool Varies(const Step& step) const {
     return step.block != nullptr || step.in_each_run || step.reads.empty() ||
-           AnyVaries(step.reads) || AnyVaries(step.writes);
+           ops_.contains(step.op) || AnyVaries(step.reads) || AnyVaries(step.writes);
   }
 
  private:
@@ -40,10 +43,11 @@ class Varying {
   }
 
   std::vector<bool> buffers_;
+  const absl::flat_hash_set<const Op*> ops_;  // all of whose steps vary
 };
 
 // Feeds, and the tensors of variables that are written.
-std::vector<bool> NoParameters(const Plan& plan) {
+std::vector<bool> AllButParameters(const Plan& plan) {
   std::vector<int> tensor_of(plan.buffers.size());
   for (size_t i = 0; i < tensor_of.size(); ++i) tensor_of[i] = static_cast<int>(i);
   for (const Plan::InTensor& in : plan.in_tensors) tensor_of[in.buffer.index] = in.tensor.index;
@@ -72,9 +76,16 @@ void SetApart(const Varying& varying, Plan* plan) {
       plan->buffers[buffer.index].place = BufferInfo::Place::kConstantScratch;
     }
   }
-  const auto keep = [&](Buffer buffer) {
+  const auto keep_alone = [&](Buffer buffer) {
     BufferInfo::Place& place = plan->buffers[buffer.index].place;
     if (place == BufferInfo::Place::kConstantScratch) place = BufferInfo::Place::kConstant;
+  };
+  // With what a run has decided of its shape, which a step may read besides.
+  const auto keep = [&](Buffer buffer) {
+    keep_alone(buffer);
+    const std::optional<RunShape>& shape = plan->buffers[buffer.index].run_shape;
+    if (!shape) return;
+    for (const Buffer of_shape : shape->buffers()) keep_alone(of_shape);
   };
   for (const Step& step : plan->steps) {
     for (const Buffer& buffer : step.reads) keep(buffer);
@@ -86,7 +97,7 @@ void SetApart(const Varying& varying, Plan* plan) {
 
 }  // namespace
 
-void SetConstantsApart(Plan* plan) { SetApart(Varying(*plan, NoParameters(*plan)), plan); }
+void SetConstantsApart(Plan* plan) { SetApart(Varying(*plan, AllButParameters(*plan)), plan); }
 
 void SetInvariantsApart(const std::vector<Buffer>& varying, Plan* plan) {
   std::vector<bool> vary(plan->buffers.size());
@@ -94,7 +105,11 @@ void SetInvariantsApart(const std::vector<Buffer>& varying, Plan* plan) {
     vary[i] = plan->buffers[i].place == BufferInfo::Place::kScope;
   }
   for (const Buffer buffer : varying) vary[buffer.index] = true;
-  SetApart(Varying(*plan, std::move(vary)), plan);
+  absl::flat_hash_set<const Op*> ops;
+  for (const Step& step : plan->steps) {
+    if (step.in_each_run) ops.insert(step.op);
+  }
+  SetApart(Varying(*plan, std::move(vary), std::move(ops)), plan);
 }
 
 std::shared_ptr<const Constant> MadeConstants::Find(const std::string& recipe) const {

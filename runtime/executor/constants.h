@@ -1,6 +1,7 @@
 // What a plan computes from parameters alone, if those do not change: packed weights, the factors
 // of a batch norm, codes of weights. It is computed once, and executors that compute the same share
-// it.
+// it. And what the plan of a block computes that is the same in each turn of a loop: it is computed
+// once in a run of the op.
 
 #ifndef FIXPOINT_RUNTIME_EXECUTOR_CONSTANTS_H_
 #define FIXPOINT_RUNTIME_EXECUTOR_CONSTANTS_H_
@@ -27,8 +28,9 @@ namespace fixpoint::executor {
 // (BufferInfo::Place). REQUIRES: no buffer has a place in memory yet.
 void SetConstantsApart(Plan* plan);
 
-// The same in the plan of a block that is run again and again, of what it is given each time: all
-// feeds except those that vary from run to run.
+// The same in the plan of a block that is run again and again: its constant steps read neither the
+// variables that it keeps nor `varying`, feeds that are others in each turn. All steps stay for an
+// op of which one does something in each turn: is checked, shown, or draws random numbers.
 void SetInvariantsApart(const std::vector<Buffer>& varying, Plan* plan);
 
 // A constant. Its bytes do not change.

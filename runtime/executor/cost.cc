@@ -33,10 +33,12 @@ Cost CostOf(const Plan& plan, const Step& step) {
     }
   }
   if (step.block != nullptr) {
-    for (const Step& inner : step.block->steps) {
-      const Cost of_inner = CostOf(*step.block, inner);
-      cost.operations += of_inner.operations;
-      cost.bytes += of_inner.bytes;
+    for (const std::vector<Step>* steps : {&step.block->constant_steps, &step.block->steps}) {
+      for (const Step& inner : *steps) {
+        const Cost of_inner = CostOf(*step.block, inner);
+        cost.operations += of_inner.operations;
+        cost.bytes += of_inner.bytes;
+      }
     }
   }
   return cost;

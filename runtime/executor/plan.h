@@ -78,8 +78,8 @@ struct BufferInfo {
     kArena,  // memory of the executor that buffers share over time
     kScope,  // a persistable variable's tensor
     kFeed,   // an input of a run
-    // Depends on parameters alone, computed once (constants.h): memory of its own, or of constant
-    // steps while they run.
+    // Computed once (constants.h): memory of its own, in a block's plan in that of the block; or of
+    // constant steps while they run.
     kConstant,
     kConstantScratch,
   };
@@ -88,7 +88,7 @@ struct BufferInfo {
   Layout layout = Layout::kRowMajor;
   Place place = Place::kArena;
   // For kArena and kConstantScratch: the steps between which it holds something, and where; -1: no
-  // step touches it.
+  // step touches it. In a block's plan, where kConstant is, too.
   int first_step = -1;
   int last_step = -1;
   int64_t offset = -1;
@@ -207,7 +207,7 @@ struct Plan {
   };
   std::vector<BufferInfo> buffers;
   std::vector<Step> steps;
-  std::vector<Step> constant_steps;  // that run once, before the others
+  std::vector<Step> constant_steps;  // that run once, of a block in a run of its op, before others
   std::vector<Binding> feeds;
   std::vector<Persistable> persistables;
   // Buffers of kScope that share the place of a persistable's buffer.

@@ -60,7 +60,10 @@ class Planner final : public BlockPlanner {
       return absl::UnimplementedError(absl::StrCat("fetch \"", value->variable().name(),
                                                    "\" is an array of tensors; want a tensor"));
     }
-    return builder.Finish(fetched, {request_.keeps_all, request_.has_constants});
+    PlanBuilder::Form form;
+    form.keeps_all = request_.keeps_all;
+    form.has_constants = request_.has_constants;
+    return builder.Finish(fetched, form);
   }
 
   absl::Status PlanBlock(const Block& block, const std::vector<const Value*>& wanted,
@@ -78,7 +81,10 @@ class Planner final : public BlockPlanner {
 
   absl::StatusOr<Plan> Finish(PlanBuilder* builder,
                               const std::optional<std::vector<Buffer>>& varying) override {
-    return builder->Finish({}, {request_.keeps_all, /*has_constants=*/false, varying});
+    PlanBuilder::Form form;
+    form.keeps_all = request_.keeps_all;
+    form.varying = varying;
+    return builder->Finish({}, form);
   }
 
  private:
@@ -131,7 +137,9 @@ class Planner final : public BlockPlanner {
     Step step;
     step.name = "observe";
     step.reads = {buffer};
-    step.run = [buffer, shape = builder->info(buffer).run_shape, number = *number,
+    const std::optional<RunShape>& run_shape = builder->info(buffer).run_shape;
+    if (run_shape) step.reads.push_back(run_shape->dims);
+    step.run = [buffer, shape = run_shape, number = *number,
                 &show = request_.observation->show](const StepContext& run) {
       return show(number, run.Floats(buffer).first(run.CountOf(shape, buffer.size)));
     };

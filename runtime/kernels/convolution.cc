@@ -175,6 +175,10 @@ class ForwardInTiles final : public ConvolutionForward, public HasPackedForm {
   const std::unique_ptr<Product> product_;
 };
 
+// Of more channels than this oneDNN's convolutions of windows of one pixel add up blocks, where its
+// products add all in one order.
+constexpr int64_t kMostChannelsInOneOrder = 512;
+
 // Error (kUnimplemented): there is none.
 absl::StatusOr<std::unique_ptr<ConvolutionForward>> PlanForManyShapes(const ConvolutionShape& shape,
                                                                       const Epilogue& epilogue,
@@ -190,7 +194,8 @@ absl::StatusOr<std::unique_ptr<ConvolutionForward>> PlanForManyShapes(const Conv
   pixels.inner = shape.channels;
   pixels.columns = shape.filters;
   pixels.transpose_y = true;
-  if (!shape.is_pointwise() || shape.groups != 1 || !HasTiles(pixels)) {
+  if (!shape.is_pointwise() || shape.groups != 1 || shape.channels > kMostChannelsInOneOrder ||
+      !HasTiles(pixels)) {
     return absl::UnimplementedError("the kernel is for one shape");
   }
   ASSIGN_OR_RETURN(std::unique_ptr<Product> product,

@@ -69,14 +69,14 @@ enum class CodesOf {
   kEachFilter,
 };
 
-// Two lines of an image, of the channels of one vector or two.
+// Two lines of an image. REQUIRES: the channels fill one vector or two.
 struct LinePair {
   const uint8_t* upper;
   const uint8_t* lower;
   int64_t pixels;
   int64_t pixel_step;
   int64_t channels;
-  uint32_t flipped;  // what the bits of a lane are combined with, exclusively
+  uint32_t flipped;  // bits of each lane that are inverted
 };
 
 struct PairedLoops {

@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <type_traits>
 
 #include "ops/code_range.h"
 #include "runtime/kernels/epilogue.h"

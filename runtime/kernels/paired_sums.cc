@@ -47,7 +47,12 @@ class PairedSums final : public IntegerSums, public HasPackedForm {
         epilogue_(problem.epilogue),
         output_(problem.output),
         folded_(Fold(problem.epilogue, problem.output)),
-        offsets_(panels_->sum_count() + kMostPanelFilters) {}
+        offsets_(panels_->sum_count() + kMostPanelFilters) {
+    for (const EpilogueStage& stage : epilogue_) {
+      CHECK(stage.kind != EpilogueStage::Kind::kRequantize);
+      CHECK(!stage.is_of_codes() || output_ != OutputType::kFloat);
+    }
+  }
 
   int64_t packed_bytes() const override { return panels_->packed_bytes(); }
   std::string packed_form() const override { return panels_->packed_form(); }

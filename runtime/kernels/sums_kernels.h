@@ -24,7 +24,7 @@ enum class BiasAddition {
 // Which stages a kernel has in its epilogue.
 enum class EpilogueGrammar {
   kAnyStages,
-  kNoRequantization,  // any others
+  kNoRequantization,  // all stages but those that requantize
   kPostOps,           // as many as oneDNN takes, and none that requantizes
   kFoldedToCodes,     // those of folded_epilogue.h, where the output is codes
 };

@@ -85,7 +85,12 @@ class Tile {
     multiply_.Run();
   }
 
-  // Makes the memory that RunFewer works in.
+  // The memory that RunFewer works in.
+  int64_t copies_bytes() const {
+    size_t floats = x_copy_.size() + out_copy_.size();
+    for (const std::vector<float>& copy : operand_copies_) floats += copy.size();
+    return static_cast<int64_t>(floats * sizeof(float));
+  }
   void MakeCopies() {
     x_copy_.resize(shape_.x_size());
     out_copy_.resize(shape_.out_size());
@@ -172,9 +177,13 @@ class TilesOfThread {
   // The tile of a plan that is gone, for those that the thread makes next.
   static void Leave(Tile* left) {
     constexpr size_t kMost = 256;
+    // Of a tile that waits for a plan which may not come.
+    constexpr int64_t kMostBytes = 256 << 10;
     std::unique_ptr<Tile> tile(left);
     TilesOfThread* const tiles = Get();
-    if (tiles == nullptr || tiles->idle_count_ == kMost) return;
+    if (tiles == nullptr || tiles->idle_count_ == kMost || tile->copies_bytes() > kMostBytes) {
+      return;
+    }
     try {
       tiles->idle_[&tile->primitive()].push_back(std::move(tile));
       ++tiles->idle_count_;

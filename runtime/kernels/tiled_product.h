@@ -1,5 +1,5 @@
-// Products of any number of rows in tiles of few sizes, so that a new number of rows compiles
-// nothing (many_shapes.h). A row of a product depends on no other row, and each element is a sum
+// Products of any number of rows in tiles of few sizes, so that a new number of more than 16 rows
+// compiles nothing, and one of fewer only once (many_shapes.h). A row of a product depends on no other row, and each element is a sum
 // over the inner extent in one order, so that tiles give the bits of the whole.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_TILED_PRODUCT_H_

@@ -91,7 +91,7 @@ constexpr InferCase kImages[] = {
      "error: X is [2, 18, 25]; want [N, C * 6, 24]"},
     {"var x f32[2,18,25]\nfold(X=x) -> (Y=y) {output_sizes=[8], kernel_sizes=[3, 2], "
      "strides=[1, 2], paddings=[1, 0, 1, 0], dilations=[1, 1]}",
-     "error: output_sizes is [8] and kernel_sizes [3, 2]; want 2 positive values of each"},
+     "error: output_sizes is [8]; want 2 values from 1 to 1073741824"},
     {"var w f32[4,3,2]\nvar u f32[3]\nspectral_norm(Weight=w, U=u, V=v) -> (Out=y) {dim=1}",
      "Out=FP32[4, 3, 2]"},
     {"var w f32[4,3]\nvar v f32[4]\nspectral_norm(Weight=w, U=u, V=v) -> (Out=y)",

@@ -120,7 +120,7 @@ absl::Status WriteExit(OpPlanner& op, const PlanBuilder& inner, const WrittenAro
 }  // namespace
 
 void PlannedBlock::Begin(const StepContext& run) {
-  has_invariants = false;
+  invariants_are_computed = false;
   for (const auto& array : unset_arrays) array->Clear();
   const auto address = [&run](Buffer buffer) { return run.Of<uint8_t>(buffer).data(); };
   for (const KeptVariable& variable : kept) {
@@ -143,9 +143,9 @@ void PlannedBlock::Begin(const StepContext& run) {
 
 absl::Status PlannedBlock::Run(const StepContext& run) {
   const StepContext inner(addresses, run.state(), run.state().block_runs[number]++);
-  if (!has_invariants) {
+  if (!invariants_are_computed) {
     for (const Step& step : plan->constant_steps) RETURN_IF_ERROR(RunStep(*plan, step, inner));
-    has_invariants = true;
+    invariants_are_computed = true;
   }
   RETURN_IF_ERROR(RunSteps(*plan, inner));
   for (const KeptVariable& variable : kept) {

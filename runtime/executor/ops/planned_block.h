@@ -46,7 +46,7 @@ struct PlannedBlock {
   std::vector<std::shared_ptr<TensorArray>> unset_arrays;  // which the op begins to write
   Buffer memory;
   std::vector<uint8_t*> addresses;
-  bool has_invariants = false;  // computed, in this run of the op
+  bool invariants_are_computed = false;  // in this run of the op
 
   // Begins with the outer values of this run of the op.
   void Begin(const StepContext& run);

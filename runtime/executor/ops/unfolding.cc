@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "proto/base/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/element_types.h"
@@ -55,36 +54,17 @@ absl::Status PlanGradient(OpPlanner& op) {
   return absl::OkStatus();
 }
 
-// That of the images of fold, which inference finds to fit X.
 absl::StatusOr<Unfolding> FoldingOf(const OpPlanner& op) {
-  const Dims& x = op.InputDims("X");
   const OpAttributes& attributes = op.attributes();
-  const std::vector<int64_t> sizes = attributes.Ints("output_sizes");
-  const std::vector<int64_t> kernel = attributes.Ints("kernel_sizes");
-  if (x.size() != 3 || sizes.size() != 2 || kernel.size() != 2 || kernel[0] < 1 || kernel[1] < 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("X is ", DimsText(x), "; want [N, C * kernel, windows], with 2 positive ",
-                     "values of kernel_sizes and 2 of output_sizes"));
-  }
-  ASSIGN_OR_RETURN(const int64_t taps, ElementCount({kernel[0], kernel[1]}));
-  ASSIGN_OR_RETURN(
-      const Unfolding unfolding,
-      Unfolding::Of(Dims{x[0], x[1] / taps, sizes[0], sizes[1]}, kernel, attributes.Ints("strides"),
-                    attributes.Ints("paddings"), attributes.Ints("dilations")));
-  ASSIGN_OR_RETURN(const Dims columns, unfolding.OutDims());
-  RETURN_IF_ERROR(op.CheckDims("X", columns));
-  return unfolding;
-}
-
-Dims ImageDims(const Unfolding& unfolding) {
-  return {unfolding.batch, unfolding.channels, unfolding.rows.size, unfolding.columns.size};
+  return Unfolding::OfColumns(op.InputDims("X"), attributes.Ints("output_sizes"),
+                              attributes.Ints("kernel_sizes"), attributes.Ints("strides"),
+                              attributes.Ints("paddings"), attributes.Ints("dilations"));
 }
 
 absl::Status PlanFold(OpPlanner& op) {
   ASSIGN_OR_RETURN(const Unfolding unfolding, FoldingOf(op));
-  RETURN_IF_ERROR(ElementCount(ImageDims(unfolding)).status());
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X"));
-  const Buffer y = op.WriteAs("Y", {VarType::FP32, ImageDims(unfolding)});
+  const Buffer y = op.WriteAs("Y", {VarType::FP32, unfolding.ImageDims()});
   op.AddStep({{x}, {y}, [=](const StepContext& run) {
                 const float* const from = run.Floats(x).data();
                 float* const to = run.Floats(y).data();
@@ -97,7 +77,7 @@ absl::Status PlanFold(OpPlanner& op) {
 
 absl::Status PlanFoldGradient(OpPlanner& op) {
   ASSIGN_OR_RETURN(const Unfolding unfolding, FoldingOf(op));
-  RETURN_IF_ERROR(op.CheckDims("Y@GRAD", ImageDims(unfolding)));
+  RETURN_IF_ERROR(op.CheckDims("Y@GRAD", unfolding.ImageDims()));
   ASSIGN_OR_RETURN(const Buffer dy, op.ReadFloats("Y@GRAD"));
   const Buffer dx = op.WriteAs("X@GRAD", {VarType::FP32, op.InputDims("X")});
   op.AddStep({{dy}, {dx}, [=](const StepContext& run) {

@@ -2,13 +2,10 @@
 
 #include "runtime/boxes/yolo_loss.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "proto/base/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/counts.h"
@@ -77,20 +74,7 @@ absl::Status PlanLossGradient(OpPlanner& op) {
   std::vector<Buffer> reads = reading.buffers();
   reads.insert(reads.end(), {dloss, objects, matches});
   const Buffer dx = op.WriteAs("X@GRAD", op.InputType("X"));
-  std::vector<Buffer> writes = {dx};
-  // What is true does not move.
-  std::vector<Buffer> zeros;
-  for (const char* slot : {"GTBox", "GTScore"}) {
-    const std::string gradient = absl::StrCat(slot, "@GRAD");
-    if (!op.Wants(gradient) || !op.HasInput(slot)) continue;
-    zeros.push_back(op.WriteAs(gradient, op.InputType(slot)));
-    writes.push_back(zeros.back());
-  }
-  op.AddStep({reads, writes, [=](const StepContext& run) {
-                for (const Buffer buffer : zeros) {
-                  const absl::Span<float> all = run.Floats(buffer);
-                  std::fill(all.begin(), all.end(), 0.0f);
-                }
+  op.AddStep({reads, {dx}, [=](const StepContext& run) {
                 const std::vector<int64_t> labels = reading.labels.In(run);
                 return boxes::FindYoloLossGradient<float>(
                     reading.yolo, run.Floats(reading.x), reading.TruthIn(run, labels),

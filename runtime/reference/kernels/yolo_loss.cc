@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "proto/base/status_macros.h"
 #include "runtime/reference/kernels.h"
 #include "runtime/reference/kernels/elements.h"
@@ -84,12 +83,6 @@ absl::Status YoloLossGradient(OpRun& op) {
     Array dx(x.dtype, x.dims);
     std::copy(slopes.begin(), slopes.end(), dx.values.begin());
     op.SetOutput("X@GRAD", std::move(dx));
-    // What is true does not move.
-    for (const char* slot : {"GTBox", "GTLabel", "GTScore"}) {
-      const Array* const given = op.FindInput(slot);
-      if (given == nullptr) continue;
-      op.SetOutput(absl::StrCat(slot, "@GRAD"), Array(given->dtype, given->dims));
-    }
     return absl::OkStatus();
   });
 }

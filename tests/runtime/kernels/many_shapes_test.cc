@@ -214,7 +214,7 @@ void ExpectSameBits(const ConvolutionShape& shape) {
 TEST(ManyShapes, OfWindowsOfOnePixelGiveTheSameBits) {
   for (const int64_t width : {3, 17, 40, 67}) {
     for (const auto& [channels, filters] : std::vector<std::pair<int64_t, int64_t>>{
-             {3, 8}, {16, 32}, {17, 48}, {96, 24}, {256, 64}}) {
+             {3, 8}, {16, 32}, {17, 48}, {96, 24}, {256, 64}, {512, 16}, {513, 16}, {1024, 24}}) {
       ConvolutionShape shape = Images(2, channels, 7, width);
       shape.filters = filters;
       ExpectSameBits(shape);
@@ -226,7 +226,7 @@ TEST(ManyShapes, OfWindowsOfOnePixelGiveTheSameBits) {
 TEST(ManyShapes, OfImagesOfOnePixelGiveTheSameBits) {
   for (const int64_t batch : {1, 2, 8}) {
     for (const auto& [channels, filters] : std::vector<std::pair<int64_t, int64_t>>{
-             {3, 8}, {16, 8}, {40, 10}, {96, 24}, {120, 480}, {256, 64}}) {
+             {3, 8}, {16, 8}, {40, 10}, {96, 24}, {120, 480}, {512, 64}, {513, 64}, {960, 24}}) {
       ConvolutionShape shape = Images(batch, channels, 1, 1);
       shape.filters = filters;
       ExpectSameBits(shape);

@@ -223,8 +223,8 @@ TEST(SumsKernels, ArePairsOrFloatsWithoutInstructionsThatAreExact) {
   EXPECT_EQ(kernels(product({2, 3, 64, 8, true})), "floats");
 }
 
-// What a stage reads beside the element, a NaN among it: the first stages of each epilogue make all
-// elements small.
+// Epilogues that have each stage but those that requantize, after factors and addends of channels
+// that make the elements small; codes are added where the output is codes.
 std::vector<Epilogue> EpiloguesOfStages(OutputType output) {
   const auto after_factors = [](const Epilogue& stages) {
     Epilogue epilogue = {{Kind::kMultiplyChannel}, {Kind::kAddChannel}};

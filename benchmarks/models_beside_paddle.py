@@ -18,6 +18,7 @@ import importlib.metadata
 import json
 import os
 import pathlib
+import platform
 import subprocess
 import sys
 import tempfile
@@ -43,6 +44,7 @@ class _Runner:
     """A model in a worker of its own, which a model that it cannot run may end."""
 
     def __init__(self, *command, **load):
+        self.has_failed = False
         self._worker = timing.Worker(*command)
         try:
             self._worker.ask(cmd="load", slot="model", **load)
@@ -51,7 +53,11 @@ class _Runner:
             raise
 
     def time(self, runs):
-        return self._worker.ask(cmd="time", slot="model", iters=runs)["cpu_ms"]
+        try:
+            return self._worker.ask(cmd="time", slot="model", iters=runs)["cpu_ms"]
+        except timing.WorkerFailed:
+            self.has_failed = True
+            raise
 
     def close(self):
         self._worker.close()
@@ -93,13 +99,23 @@ def _runners(model_worker, folder, closed):
     return runners
 
 
+def _medians(runners, rounds):
+    """Milliseconds by runner; where one fails, the others are timed anew without it."""
+    while runners:
+        try:
+            return dict(zip(runners, timing.medians(list(runners.values()), rounds)))
+        except timing.WorkerFailed as failed:
+            print(failed, file=sys.stderr)
+            runners = {name: runner for name, runner in runners.items() if not runner.has_failed}
+    return {}
+
+
 def _measure(model, arguments, folder):
     """Milliseconds by runner."""
     if not os.path.exists(folder):
         _write(model, arguments.models, arguments.quantize, folder)
     with contextlib.ExitStack() as closed:
-        runners = _runners(arguments.model_worker, folder, closed)
-        return dict(zip(runners, timing.medians(list(runners.values()), arguments.rounds)))
+        return _medians(_runners(arguments.model_worker, folder, closed), arguments.rounds)
 
 
 def _times(times, names):
@@ -128,8 +144,9 @@ def _differ(folder):
 
 def _processor():
     with open("/proc/cpuinfo", encoding="ascii") as described:
-        return next(line.split(": ")[1].strip() for line in described
-                    if line.startswith("model name"))
+        names = [line.split(": ")[1].strip() for line in described
+                 if line.startswith("model name")]
+    return names[0] if names else platform.machine()
 
 
 def _how(rounds):

@@ -1,5 +1,6 @@
 #include "ops/resizing.h"
 
+#include <algorithm>
 #include <cstddef>
 
 #include "absl/status/status.h"
@@ -82,6 +83,15 @@ absl::StatusOr<std::vector<ResizedAxis>> ResizedAxes(DimsView from, const Resize
   }
   RETURN_IF_ERROR(ElementCount(sizes).status());
   return axes;
+}
+
+absl::StatusOr<int64_t> PlaceAt(double position, const ResizedAxis& axis) {
+  if (position < static_cast<double>(axis.from)) {
+    return static_cast<int64_t>(std::max(position, 0.0));
+  }
+  return absl::InvalidArgumentError(absl::StrCat("the output's size is ", axis.to,
+                                                 ", whose end is outside of an axis of ", axis.from,
+                                                 " in steps of ", axis.step));
 }
 
 DimsView SpatialDims(DimsView x, bool is_channels_last) {

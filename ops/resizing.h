@@ -40,6 +40,10 @@ std::vector<double> ScalesOfAttribute(bool is_v2, const std::vector<double>& sca
 // output has more elements than an int64 holds.
 absl::StatusOr<std::vector<ResizedAxis>> ResizedAxes(DimsView from, const ResizeRequest& request);
 
+// The last element of an axis's input that is not after a position on it. Error
+// (kInvalidArgument): the position is at its end or after it, or is NaN.
+absl::StatusOr<int64_t> PlaceAt(double position, const ResizedAxis& axis);
+
 // The spatial dimensions of X, and X's dims with others in their place.
 DimsView SpatialDims(DimsView x, bool is_channels_last);
 Dims WithSpatialDims(DimsView x, bool is_channels_last, const std::vector<ResizedAxis>& axes);

@@ -24,7 +24,7 @@ absl::Status Take(const Lines& lines, absl::Span<const T> from, absl::Span<const
         absl::StrCat("Index has ", place, "; want 0 to ", lines.length - 1));
   }
   T* next = to.data();
-  for (int64_t outer = 0; outer < lines.outer; ++outer) {
+  for (int64_t outer = 0; outer < lines.outer && !places.empty(); ++outer) {
     const T* const line = from.data() + outer * lines.length * lines.inner;
     for (const Place place : places) {
       next = std::copy_n(line + place * lines.inner, lines.inner, next);

@@ -12,10 +12,12 @@ NAME = "models_beside_paddle.md"
 DIFFERENCES = ("executor", "interpreter", "noise")
 TIMES = ("fed", "float, ms", "int8, ms", "Paddle Inference, ms", "ONNX Runtime, ms", "differ")
 _HEAD = ("program", *DIFFERENCES, *TIMES)
+# Of what is fed: every layer rounds, and a network whose parameters are drawn may magnify it.
+NOISE = 1e-5
 # How the paragraph begins that says how times were measured.
 _MEASURED = "Measured on "
 
-_TEXT = """# Every program that infers, beside PaddlePaddle 2.6.2
+_TEXT = """# Every program that infers, beside PaddlePaddle {paddle}
 
 Each program of the reference data that infers, with drawn parameters and inputs, which are the same for all. How much of each
 is computed on integers is a table of [models.md](models.md#on-integers). [The manual](manual.md#first-parameters) says how to
@@ -24,7 +26,7 @@ get parameters for a program that comes without.
 `./bazelw run //tests/interop -- whole_models --update_docs` writes the first three columns; `//tests/interop` runs them anew.
 *executor* and *interpreter*: the largest difference of what they and PaddlePaddle fetch, as a part of the largest value, in
 float unless the program was quantized (*-*: the interpreter is not asked about large images). *noise*: the same of
-PaddlePaddle's own outputs when each value that is fed moves by up to 1e-5 of itself. Drawn parameters may magnify what is
+PaddlePaddle's own outputs when each value that is fed moves by up to {noise} of itself. Drawn parameters may magnify what is
 rounded, and in a quantized network a code on the other side of a tie is many others some layers on.
 
 `./bazelw run --config=opt //benchmarks:models_beside_paddle -- --update_docs` writes the others. They are of the program in
@@ -48,6 +50,12 @@ def _line(cells):
     return f"| {' | '.join(cells)} |"
 
 
+def _paddle_version():
+    """The one that the tests are run with."""
+    requirements = pathlib.Path(__file__).with_name("requirements.txt").read_text(encoding="ascii")
+    return re.search(r"^paddlepaddle==(\S+)", requirements, re.MULTILINE)[1]
+
+
 class ModelsPage:
 
     def __init__(self, docs):
@@ -68,8 +76,9 @@ class ModelsPage:
         lines = [_line(_HEAD), "|---|" + "--:|" * (len(_HEAD) - 1)]
         lines += [_line([f"`{name}`", *(cells.get(column, "") for column in _HEAD[1:])])
                   for name, cells in self._rows.items()]
-        self._path.write_text(_TEXT.format(measured=self._measured, table="\n".join(lines)),
-                              encoding="utf-8")
+        text = _TEXT.format(paddle=_paddle_version(), noise=NOISE, measured=self._measured,
+                            table="\n".join(lines))
+        self._path.write_text(text, encoding="utf-8")
         return f"wrote {self._path}"
 
     def write_differences(self, rows):

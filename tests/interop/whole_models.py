@@ -15,6 +15,7 @@ import paddle
 import paddle_run
 from cases import need_models
 from drawn_parameters import draw_parameters, readers_of
+from models_page import NOISE
 from ours import BACKENDS, Refused
 from paddle_program import QUANTIZE_OPS, Program, read_bytes, without_feeds
 
@@ -24,8 +25,6 @@ _SUMMED_IN_FLOAT = 1e-5
 _CODES_DIFFER = 0.05
 # Corners of boxes are differences of coordinates that are larger than they.
 _BOXES = 1e-4
-# Of what is fed: every layer rounds, and a network whose parameters are drawn may magnify it.
-_NOISE = 1e-5
 
 # Of the sequences of each sample that is fed.
 _LENGTHS = (2, 4)
@@ -60,7 +59,7 @@ def _tolerance(program):
 
 def _with_noise(generator, feeds):
     def moved(values):
-        return values * (1 + generator.uniform(-_NOISE, _NOISE, values.shape)).astype("float32")
+        return values * (1 + generator.uniform(-NOISE, NOISE, values.shape)).astype("float32")
 
     return {name: moved(values) if values.dtype == numpy.float32 else values
             for name, values in feeds.items()}

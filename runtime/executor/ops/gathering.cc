@@ -125,7 +125,7 @@ absl::Status PlanPickGradient(OpPlanner& op, PickedFunction picked_of) {
            const absl::Span<float> sums = run.Floats(dx);
            std::fill(sums.begin(), sums.end(), 0.0f);
            const float* from = run.Floats(dout).data();
-           for (int64_t outer = 0; outer < lines.outer; ++outer) {
+           for (int64_t outer = 0; outer < lines.outer && !places.empty(); ++outer) {
              float* const line = sums.data() + outer * lines.length * lines.inner;
              for (const Index place : places) {
                RETURN_IF_ERROR(CheckIndex("Index", place, lines.length));
@@ -163,8 +163,7 @@ absl::StatusOr<Along> AlongOf(const OpPlanner& op, const Dims& x, int64_t named_
 template <typename Index, typename F>
 absl::Status ForEachAlong(const Along& along, absl::Span<const Index> index, F f) {
   const Lines& lines = along.lines;
-  int64_t i = 0;
-  for (int64_t outer = 0; outer < lines.outer; ++outer) {
+  for (int64_t outer = 0, i = 0; outer < lines.outer && !index.empty(); ++outer) {
     for (int64_t k = 0; k < along.length; ++k) {
       for (int64_t inner = 0; inner < lines.inner; ++inner, ++i) {
         RETURN_IF_ERROR(CheckIndex("Index", index[i], lines.length));

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstdint>
 
-#include "absl/strings/str_cat.h"
 #include "proto/base/status_macros.h"
 
 namespace fixpoint::executor {
@@ -12,13 +11,6 @@ namespace {
 
 using kernels::AxisTaps;
 using kernels::Places;
-
-absl::Status CheckInside(int64_t place, const ResizedAxis& axis) {
-  if (place < axis.from) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("the output's size is ", axis.to,
-                                                 ", whose end is outside of an axis of ", axis.from,
-                                                 " in steps of ", axis.step));
-}
 
 void AddTap(int64_t place, float weight, AxisTaps* taps) {
   taps->places.push_back(static_cast<int32_t>(place));
@@ -32,9 +24,7 @@ absl::StatusOr<AxisTaps> LinearTaps(const ResizedAxis& axis, bool is_half) {
     const float position =
         is_half ? std::max(static_cast<float>(centre), 0.0f) : axis.step * static_cast<float>(k);
     // The place is that of the centre before it is rounded.
-    const int64_t place = is_half ? std::max<int64_t>(static_cast<int64_t>(centre), 0)
-                                  : static_cast<int64_t>(position);
-    RETURN_IF_ERROR(CheckInside(place, axis));
+    ASSIGN_OR_RETURN(const int64_t place, PlaceAt(is_half ? centre : position, axis));
     const float after = position - static_cast<float>(place);
     AddTap(place, 1 - after, &taps);
     AddTap(std::min(place + 1, axis.from - 1), after, &taps);
@@ -44,18 +34,21 @@ absl::StatusOr<AxisTaps> LinearTaps(const ResizedAxis& axis, bool is_half) {
 }
 
 // Keys's kernel with A = -0.75.
-AxisTaps CubicTaps(const ResizedAxis& axis, bool align_corners) {
+absl::StatusOr<AxisTaps> CubicTaps(const ResizedAxis& axis, bool align_corners) {
   constexpr double kA = -0.75;
   const auto weight = [](double distance) {
     const double t = std::fabs(distance);
     if (t <= 1) return ((kA + 2) * t - (kA + 3)) * t * t + 1;
     return ((kA * t - 5 * kA) * t + 8 * kA) * t - 4 * kA;
   };
+  RETURN_IF_ERROR(PlaceAt(0, axis).status());
   AxisTaps taps;
   for (int64_t k = 0; k < axis.to; ++k) {
     const double centre = axis.step * (static_cast<double>(k) + 0.5) - 0.5;
-    const float position =
-        align_corners ? axis.step * static_cast<float>(k) : static_cast<float>(centre);
+    const float corner = axis.step * static_cast<float>(k);
+    // After its end the axis goes on with its last element.
+    const float position = std::min(align_corners ? corner : static_cast<float>(centre),
+                                    static_cast<float>(axis.from));
     const auto before = static_cast<int64_t>(std::floor(position));
     const double t = position - std::floor(position);
     for (int64_t i = -1; i <= 2; ++i) {
@@ -73,8 +66,8 @@ absl::StatusOr<Places> NearestPlaces(const ResizeMethod& method, const ResizedAx
   Places places;
   for (int64_t k = 0; k < axis.to; ++k) {
     const float corner = axis.step * static_cast<float>(k);
-    const auto place = static_cast<int64_t>(method.align_corners ? corner + 0.5 : corner);
-    RETURN_IF_ERROR(CheckInside(place, axis));
+    ASSIGN_OR_RETURN(const int64_t place,
+                     PlaceAt(method.align_corners ? corner + 0.5 : corner, axis));
     places.push_back(static_cast<int32_t>(place));
   }
   return places;

@@ -41,6 +41,7 @@ absl::Status CopyNearest(const StepContext& run, const Images& images, VarType::
   for (size_t i = 0; i < axes.size() && !KeepsSizes(axes); ++i) {
     ASSIGN_OR_RETURN(places[images.first_axis + i], NearestPlaces(images.method, axes[i]));
   }
+  if (SizeOf(from) == 0) return absl::OkStatus();
   ASSIGN_OR_RETURN(const std::unique_ptr<PlacedCopy> copy, PlacedCopy::Plan(from, places));
   return WithElementOfSizeOf(dtype, [&](auto element) {
     using T = decltype(element);
@@ -108,11 +109,8 @@ absl::Status AddRunResize(OpPlanner& op, const ResizeMethod& method, const Resiz
                   for (size_t i = 0; i < axes.size(); ++i) {
                     to[images.first_axis + i] = axes[i].to;
                   }
-                  if (SizeOf(from) > 0) {
-                    RETURN_IF_ERROR(is_nearest
-                                        ? CopyNearest(run, images, type.dtype, axes, from, to)
-                                        : SumAxes(run, images, axes, from));
-                  }
+                  RETURN_IF_ERROR(is_nearest ? CopyNearest(run, images, type.dtype, axes, from, to)
+                                             : SumAxes(run, images, axes, from));
                   DecideLod(run, shape, x_shape.LodIn(run));
                   DecideRows(run, shape, to, run.Of<T>(images.out));
                   return absl::OkStatus();

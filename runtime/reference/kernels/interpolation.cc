@@ -71,24 +71,30 @@ double FarCubic(double t) {
   return ((kA * t - 5 * kA) * t + 8 * kA) * t - 4 * kA;
 }
 
-std::vector<Tap> TapsAt(const OpRun& op, Method method, const ResizedAxis& axis, int64_t k) {
+// Error: the element of the output is outside of the input.
+absl::StatusOr<std::vector<Tap>> TapsAt(const OpRun& op, Method method, const ResizedAxis& axis,
+                                        int64_t k) {
   const bool align_corners = op.Bool("align_corners");
   const float corner = axis.step * static_cast<float>(k);
   const double centre = axis.step * (static_cast<double>(k) + 0.5) - 0.5;
   const int64_t last = axis.from - 1;
   switch (method) {
-    case Method::kNearest:
-      return {{static_cast<int64_t>(align_corners ? corner + 0.5 : corner), 1}};
+    case Method::kNearest: {
+      ASSIGN_OR_RETURN(const int64_t place, PlaceAt(align_corners ? corner + 0.5 : corner, axis));
+      return std::vector<Tap>{{place, 1}};
+    }
     case Method::kLinear: {
       const bool is_half = op.Int("align_mode") == 0 && !align_corners;
-      const int64_t place = is_half ? std::max(static_cast<int64_t>(centre), int64_t{0})
-                                    : static_cast<int64_t>(corner);
+      ASSIGN_OR_RETURN(const int64_t place, PlaceAt(is_half ? centre : corner, axis));
       const float position = is_half ? std::max(static_cast<float>(centre), 0.0f) : corner;
       const double after = position - static_cast<float>(place);
-      return {{place, 1 - after}, {std::min(place + 1, std::max(last, place)), after}};
+      return std::vector<Tap>{{place, 1 - after}, {std::min(place + 1, last), after}};
     }
     case Method::kCubic: {
-      const float position = align_corners ? corner : static_cast<float>(centre);
+      RETURN_IF_ERROR(PlaceAt(0, axis).status());
+      // After its end the axis goes on with its last element.
+      const float position = std::min(align_corners ? corner : static_cast<float>(centre),
+                                      static_cast<float>(axis.from));
       const double place = std::floor(position);
       const double t = position - place;
       const double weights[] = {FarCubic(t + 1), NearCubic(t), NearCubic(1 - t), FarCubic(2 - t)};
@@ -100,18 +106,14 @@ std::vector<Tap> TapsAt(const OpRun& op, Method method, const ResizedAxis& axis,
       return taps;
     }
   }
-  return {};
+  return std::vector<Tap>();
 }
 
-// Error: an element of the output is outside of the input.
 absl::StatusOr<Taps> TapsOf(const OpRun& op, Method method, const ResizedAxis& axis) {
   Taps taps;
   for (int64_t k = 0; k < axis.to; ++k) {
-    taps.push_back(TapsAt(op, method, axis, k));
-    if (taps.back().front().place < axis.from) continue;
-    return absl::InvalidArgumentError(absl::StrCat("the output's size is ", axis.to,
-                                                   ", whose end is outside of an axis of ",
-                                                   axis.from, " in steps of ", axis.step));
+    ASSIGN_OR_RETURN(std::vector<Tap> at, TapsAt(op, method, axis, k));
+    taps.push_back(std::move(at));
   }
   return taps;
 }

@@ -253,6 +253,14 @@ TEST(HostilePrograms, GoOverNoRowsWithoutElements) {
       {"arg_max(X=x) -> (Out=y) {axis=1L}", "x f32[1099511627776,2,0]\n"},
       {"bipartite_match(DistMat=x) -> (ColToRowMatchIndices=y, ColToRowMatchDist=d)",
        "x f32[1099511627776,0]\n"},
+      {"gather(X=x, Index=i) -> (Out=y) {axis=1}", "x f32[1099511627776,0]\ni i32[0]\n"},
+      {"gather_grad(X=x, Index=i, Out@GRAD=x) -> (X@GRAD=y) {axis=1}",
+       "x f32[1099511627776,0]\ni i32[0]\n"},
+      {"index_sample(X=x, Index=i) -> (Out=y)", "x f32[1099511627776,0]\ni i32[1099511627776,0]\n"},
+      {"take_along_axis(Input=x, Index=i) -> (Result=y) {Axis=1}",
+       "x f32[1099511627776,0]\ni i32[1099511627776,0]\n"},
+      {"put_along_axis(Input=x, Index=i, Value=x) -> (Result=y) {Axis=1, Reduce=\"add\"}",
+       "x f32[1099511627776,0]\ni i32[1099511627776,0]\n"},
   };
   for (const auto& [op, inputs] : cases) {
     EXPECT_THAT(

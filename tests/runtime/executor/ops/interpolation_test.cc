@@ -149,6 +149,41 @@ TEST(Resizing, RefusesSizesThatTheProgramDoesNotDeclare) {
   EXPECT_THAT(WithSizes("i32[3] 1 2 3"), HasSubstr("sizes are [1, 2, 3]; want 2 of them"));
 }
 
+TEST(Resizing, RefusesStepsOutOfTheImage) {
+  const auto run = [](const std::string& op, const std::string& scale) {
+    return OpDifferences(absl::StrCat("program version=2006002\nblock 0 {\nvar y f32[1,1,2,2]\n",
+                                      op, ", align_corners=false}\n}"),
+                         absl::StrCat("x f32[1,1,1,1] 7\ns i32[2] 2 2\nk f32[1] ", scale, "\n"));
+  };
+  for (const char* scale : {"0.9", "1e-18", "1e-30", "1e-40"}) {
+    for (const char* op :
+         {"nearest_interp_v2(X=x, OutSize=s, Scale=k) -> (Out=y) {align_mode=1",
+          "bilinear_interp_v2(X=x, OutSize=s, Scale=k) -> (Out=y) {align_mode=1",
+          "bilinear_interp_v2(X=x, OutSize=s, Scale=k) -> (Out=y) {align_mode=0"}) {
+      const std::string differences = run(op, scale);
+      constexpr char kWrong[] = "the output's size is 2, whose end is outside of an axis of 1";
+      const size_t first = differences.find(kWrong);
+      ASSERT_NE(first, std::string::npos) << differences;
+      EXPECT_NE(differences.find(kWrong, first + 1), std::string::npos) << differences;
+    }
+    EXPECT_EQ(run("bicubic_interp_v2(X=x, OutSize=s, Scale=k) -> (Out=y) {align_mode=1", scale),
+              "");
+  }
+}
+
+TEST(Resizing, RefusesImagesWithoutPixels) {
+  for (const char* op : {"nearest", "bilinear", "bicubic"}) {
+    const auto run = [op](const std::string& x, const std::string& declared) {
+      return OpDifferences(
+          absl::StrCat("program version=2006002\nblock 0 {\nvar y f32", declared, "\n", op,
+                       "_interp_v2(X=x, OutSize=s) -> (Out=y) {align_corners=false}\n}"),
+          absl::StrCat("x f32", x, "\ns i32[2] 2 2\n"));
+    };
+    EXPECT_THAT(run("[1,2,0,3]", "[1,2,2,2]"), HasSubstr("executor: ")) << op;
+    EXPECT_EQ(run("[0,2,3,3]", "[0,2,2,2]"), "") << op;
+  }
+}
+
 TEST(Resizing, NamesWhatBoundsSizesThatARunDecides) {
   EXPECT_THAT(WithSizes("i32[2] 9 8", "[-1,2,-1,-1]"),
               HasSubstr("the run computes input OutSize, and Out is declared [-1, 2, -1, -1]; want "

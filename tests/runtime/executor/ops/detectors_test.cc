@@ -156,6 +156,23 @@ TEST(Proposals, AreLabelledAndIntegrated) {
             "");
 }
 
+// The interpreter has no memory for such dims.
+TEST(SpectralNorm, OfNoElementsEnds) {
+  EXPECT_THAT(OpDifferences(R"(program version=2006002
+      block 0 {
+        spectral_norm(Weight=w, U=u, V=v) -> (Out=y) {dim=1}
+        spectral_norm_grad(Weight=w, U=u, V=v, Out@GRAD=y) -> (Weight@GRAD=dw) {dim=1}
+      })",
+                            "w f32[1099511627776,3,0]\nu f32[3] 1 1 1\nv f32[0]\n"),
+              testing::HasSubstr("executor: \n"));
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        spectral_norm(Weight=w, U=u, V=v) -> (Out=y) {power_iters=2}
+      })",
+                          "w f32[0,3]\nu f32[0]\nv f32[3] 1 2 3\n"),
+            "");
+}
+
 TEST(SpectralNorm, AndItsGradient) {
   EXPECT_EQ(OpDifferences(R"(program version=2006002
       block 0 {

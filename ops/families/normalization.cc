@@ -8,6 +8,7 @@
 #include "ops/norm_factors.h"
 #include "ops/op_form.h"
 #include "ops/op_schema_builder.h"
+#include "ops/spectral_norm.h"
 #include "ops/window.h"
 #include "proto/base/status_macros.h"
 
@@ -114,19 +115,10 @@ absl::Status InferDropout(InferContext& op) {
 absl::Status InferSpectralNorm(InferContext& op) {
   const TensorInfo weight = op.Input("Weight");
   op.SetOutputLike("Out", weight);
-  const int64_t axis = op.Int("dim");
-  for (const char* name : {"dim", "power_iters"}) {
-    const int64_t value = op.Int(name);
-    if (value >= 0 && (name[0] == 'p' || !weight.has_dims() || value < weight.rank())) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat(name, " is ", value, " and Weight ", DimsText(weight.dims),
-                     "; want an axis of it, and 0 iterations or more"));
-  }
+  RETURN_IF_ERROR(CheckPowerIterations(op.Int("power_iters")));
   if (!weight.has_dims()) return absl::OkStatus();
-  const int64_t rows = weight.dims[axis];
-  const absl::StatusOr<int64_t> count = ElementCount(weight.dims);
-  const int64_t columns = !count.ok() || *count < 0 || rows <= 0 ? kUnknownDim : *count / rows;
-  for (const auto& [slot, wanted] : {std::pair("U", rows), {"V", columns}}) {
+  ASSIGN_OR_RETURN(const SpectralMatrix matrix, SpectralMatrix::Of(weight.dims, op.Int("dim")));
+  for (const auto& [slot, wanted] : {std::pair("U", matrix.rows), {"V", matrix.columns}}) {
     const TensorInfo vector = op.Input(slot);
     if (!vector.has_dims()) continue;
     const absl::StatusOr<int64_t> size = ElementCount(vector.dims);

@@ -74,6 +74,11 @@ struct Overlaps {
   }
 };
 
+// How many of `most` examples show an object, at most. In float, as the reference counts them.
+int64_t ObjectsOf(double part, int64_t most) {
+  return static_cast<int64_t>(static_cast<float>(part) * static_cast<float>(most));
+}
+
 // Leaves at most `most`, some of all.
 template <typename T>
 void Sample(int64_t most, const DrawUniform& draw, std::vector<T>* all) {
@@ -148,8 +153,7 @@ SampledAnchors SampleAnchors(const AnchorTargeting& targeting, const Overlaps<T>
   std::vector<int64_t> positive = PositiveAnchors(overlaps, targeting.positive_overlap);
   const bool is_limited = targeting.most >= 0;
   if (is_limited) {
-    Sample(static_cast<int64_t>(targeting.object_part * static_cast<double>(targeting.most)), draw,
-           &positive);
+    Sample(ObjectsOf(targeting.object_part, targeting.most), draw, &positive);
   }
   std::vector<int64_t> negative;
   for (int64_t i = 0; i < overlaps.rows; ++i) {
@@ -279,7 +283,7 @@ void AddAnchorTargets(const AnchorTargeting& targeting, absl::Span<const T> anch
   for (const int64_t i : sampled.shown) add_location(i, 1);
   for (const int64_t i : sampled.shown) {
     targets->scores.push_back(begin + within[i]);
-    targets->labels.push_back(objects.classes[overlaps.BestOfRow(i)]);
+    targets->labels.push_back(static_cast<int32_t>(objects.classes[overlaps.BestOfRow(i)]));
   }
   for (const int64_t i : sampled.empty) {
     targets->scores.push_back(begin + within[i]);
@@ -344,8 +348,7 @@ absl::Status AddProposalLabels(const ProposalLabelling& labelling, absl::Span<co
   const Overlaps<T> found(boxes, truth.boxes);
   Examples examples = ExamplesOf(labelling, found, truth.is_crowd);
   if (!labelling.is_cascade) {
-    Sample(static_cast<int64_t>(labelling.object_part * static_cast<double>(labelling.most)), draw,
-           &examples.shown);
+    Sample(ObjectsOf(labelling.object_part, labelling.most), draw, &examples.shown);
     Sample(labelling.most - static_cast<int64_t>(examples.shown.size()), draw,
            &examples.background);
   }
@@ -354,7 +357,7 @@ absl::Status AddProposalLabels(const ProposalLabelling& labelling, absl::Span<co
     const T* const box = boxes.data() + example.box * 4;
     const int64_t label = example.object < 0 ? 0 : truth.classes[example.object];
     for (int k = 0; k < 4; ++k) labels->boxes.push_back(box[k] * scale);
-    labels->labels.push_back(label);
+    labels->labels.push_back(static_cast<int32_t>(label));
     labels->overlaps.push_back(found.LargestOfRow(example.box, T(0)));
     const auto row = static_cast<int64_t>(labels->offsets.size());
     labels->offsets.resize(row + width, T(0));

@@ -14,10 +14,10 @@
 
 namespace fixpoint::boxes {
 
-// Draws a number from [0, 1). Without a function the first examples are taken, not some.
+// Draws a number from [0, 1). Where there is no function, the first examples are taken.
 using DrawUniform = std::function<double()>;
 
-// The true boxes of an image, in pixels before it was scaled. A crowd is no single object.
+// The true boxes of an image, in pixels before it was scaled. A box around a crowd shows no object.
 template <typename T>
 struct ImageTruth {
   absl::Span<const T> boxes;  // [objects, 4]
@@ -29,7 +29,7 @@ struct ImageTruth {
 struct AnchorTargeting {
   int64_t most = -1;       // examples of an image; -1: all
   double object_part = 1;  // of these show an object, at most
-  double straddle = -1;    // how far anchors may reach beyond the image; below 0: as they do
+  double straddle = -1;    // how far anchors may reach beyond the image; below 0: any
   double positive_overlap = 0;
   double negative_overlap = 0;
 
@@ -49,7 +49,7 @@ struct AnchorTargets {
   std::vector<T> weights;          // [locations, 4]
   std::vector<int64_t> location_offsets = {0};
   std::vector<int64_t> scores;  // anchors that learn what they show
-  std::vector<int64_t> labels;  // [scores]: 0 for no object; without classes 1 for any
+  std::vector<int32_t> labels;  // [scores]: 0 for no object; without classes 1 for any
   std::vector<int64_t> score_offsets = {0};
   std::vector<int64_t> objects;  // 1 more than the locations of each image
 };
@@ -83,7 +83,7 @@ absl::StatusOr<ProposalLabelling> ProposalLabellingOf(const OpAttributes& op);
 template <typename T>
 struct ProposalLabels {
   std::vector<T> boxes;         // [rows, 4]
-  std::vector<int64_t> labels;  // [rows]: 0 for the background
+  std::vector<int32_t> labels;  // [rows]: 0 for the background
   std::vector<T> offsets;       // [rows, classes * 4]: those of its class
   std::vector<T> weights;       // [rows, classes * 4]: 1 for these
   std::vector<T> overlaps;      // [rows]: the largest with a true box

@@ -43,7 +43,7 @@ struct YoloLoss {
 // Error (kInvalidArgument): an attribute that makes no sense, or dims that do not fit.
 absl::StatusOr<YoloLoss> YoloLossOf(const OpAttributes& op, DimsView x, DimsView boxes);
 
-// Of all images. A box whose width or height is not above 1e-6 is none.
+// Of all images. A box whose width or height is below 1e-6 is none.
 template <typename T>
 struct YoloTruth {
   absl::Span<const T> boxes;  // [images, boxes, 4]: centre and size, as parts of the image

@@ -61,6 +61,12 @@ EXPECTED.update({
     f"Variance[{channels}] is_test=True trainable_statistics=True":
         ({"X@GRAD", "Scale@GRAD"}, _STATISTICS)
     for shape, channels in (("4,3,5,5", 3), ("2,16,4,4", 16), ("8,6", 6))})
+_OF_SIGMA = ("2.6 multiplies the gradient of Out by 1 - u v^T * the sum of Weight / sigma, element "
+             "by element; ours is the derivative (docs/reference_defects.md)")
+EXPECTED.update({
+    f"spectral_norm: Weight[3,4,5] U[{rows}] V[{60 // rows}] dim={axis} power_iters={iterations} "
+    "eps=1e-12": ({"Weight@GRAD"}, _OF_SIGMA)
+    for axis, rows in ((0, 3), (1, 4)) for iterations in (0, 1, 3)})
 # Differences of the executor alone.
 _CODE_OF_NAN = "the executor holds codes as integers, of which none is a NaN (docs/numerics.md)"
 EXPECTED_OF_EXECUTOR = {

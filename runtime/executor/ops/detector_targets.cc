@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -43,27 +44,69 @@ absl::Status CheckImages(absl::string_view slot, size_t found, int64_t images) {
       absl::StrCat(slot, " is of ", found, " images; want ", images, ", as ImInfo is"));
 }
 
+// Elements of an input, one for each box, of which a run may decide how many there are.
+struct OfBoxes {
+  std::string slot;
+  ReadShape shape;
+
+  static absl::StatusOr<OfBoxes> Read(OpPlanner& op, absl::string_view slot, int64_t most) {
+    RETURN_IF_ERROR(op.CheckSize(slot, most));
+    return OfBoxes{std::string(slot), ReadShape::Of(op, slot)};
+  }
+  absl::Status CheckIn(const StepContext& run, int64_t boxes) const {
+    const Dims dims = shape.DimsIn(run);
+    ASSIGN_OR_RETURN(const int64_t count, ElementCount(dims));
+    if (count == boxes) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat(slot, " is ", DimsText(dims), "; want ", boxes, " elements"));
+  }
+};
+
+// Integers of true boxes.
+struct ReadIntegers {
+  OfBoxes of;
+  Counts counts;
+
+  static absl::StatusOr<ReadIntegers> Read(OpPlanner& op, absl::string_view slot, int64_t most) {
+    ASSIGN_OR_RETURN(OfBoxes of, OfBoxes::Read(op, slot, most));
+    ASSIGN_OR_RETURN(const Counts counts, ReadCounts(op, slot));
+    return ReadIntegers{std::move(of), counts};
+  }
+  void AddBuffers(std::vector<Buffer>* all) const {
+    all->push_back(counts.buffer);
+    for (const Buffer buffer : of.shape.buffers()) all->push_back(buffer);
+  }
+  absl::StatusOr<std::vector<int64_t>> In(const StepContext& run, int64_t boxes) const {
+    RETURN_IF_ERROR(of.CheckIn(run, boxes));
+    return counts.In(run);
+  }
+};
+
 struct ReadTruth {
   ReadShape shape;
   int64_t images;
   Buffer boxes;
-  Counts is_crowd;
-  std::optional<Counts> classes;
+  ReadIntegers is_crowd;
+  std::optional<ReadIntegers> classes;
   Buffer info;
 
   std::vector<Buffer> buffers() const {
     std::vector<Buffer> all = shape.buffers();
-    all.insert(all.end(), {boxes, is_crowd.buffer, info});
-    if (classes) all.push_back(classes->buffer);
+    all.insert(all.end(), {boxes, info});
+    is_crowd.AddBuffers(&all);
+    if (classes) classes->AddBuffers(&all);
     return all;
   }
   absl::StatusOr<Truth> In(const StepContext& run) const {
     Truth truth;
-    ASSIGN_OR_RETURN(truth.images, SequencesOf("GtBoxes", shape.DimsIn(run), shape.LodIn(run)));
+    const Dims dims = shape.DimsIn(run);
+    ASSIGN_OR_RETURN(truth.images, SequencesOf("GtBoxes", dims, shape.LodIn(run)));
     RETURN_IF_ERROR(CheckImages("GtBoxes", truth.images.size(), images));
     truth.boxes = run.Floats(boxes);
-    truth.is_crowd = is_crowd.In(run);
-    if (classes) truth.classes = classes->In(run);
+    ASSIGN_OR_RETURN(truth.is_crowd, is_crowd.In(run, dims[0]));
+    if (classes) {
+      ASSIGN_OR_RETURN(truth.classes, classes->In(run, dims[0]));
+    }
     truth.info = run.Floats(info);
     return truth;
   }
@@ -79,8 +122,7 @@ absl::Status CheckBoxes(const OpPlanner& op, absl::string_view slot) {
 absl::StatusOr<ReadTruth> ReadTruthOf(OpPlanner& op, absl::string_view classes_slot) {
   RETURN_IF_ERROR(CheckBoxes(op, "GtBoxes"));
   const int64_t count = op.InputDims("GtBoxes")[0];
-  RETURN_IF_ERROR(op.CheckSize("IsCrowd", count));
-  ReadTruth truth{ReadShape::Of(op, "GtBoxes"), 0, Buffer(), Counts(), std::nullopt, Buffer()};
+  ReadTruth truth{ReadShape::Of(op, "GtBoxes"), 0, Buffer(), {}, std::nullopt, Buffer()};
   const Dims& info = op.InputDims("ImInfo");
   truth.images = info.empty() ? 0 : info[0];
   RETURN_IF_ERROR(op.CheckDims("ImInfo", {truth.images, 3}));
@@ -89,14 +131,11 @@ absl::StatusOr<ReadTruth> ReadTruthOf(OpPlanner& op, absl::string_view classes_s
                      SequencesOf("GtBoxes", truth.shape.most, truth.shape.lod));
     RETURN_IF_ERROR(CheckImages("GtBoxes", images.size(), truth.images));
   }
-  op.TakeRunShape("IsCrowd");
   ASSIGN_OR_RETURN(truth.boxes, op.ReadFloats("GtBoxes"));
-  ASSIGN_OR_RETURN(truth.is_crowd, ReadCounts(op, "IsCrowd"));
+  ASSIGN_OR_RETURN(truth.is_crowd, ReadIntegers::Read(op, "IsCrowd", count));
   ASSIGN_OR_RETURN(truth.info, op.ReadFloats("ImInfo"));
   if (classes_slot.empty()) return truth;
-  RETURN_IF_ERROR(op.CheckSize(classes_slot, count));
-  op.TakeRunShape(classes_slot);
-  ASSIGN_OR_RETURN(truth.classes, ReadCounts(op, classes_slot));
+  ASSIGN_OR_RETURN(truth.classes, ReadIntegers::Read(op, classes_slot, count));
   return truth;
 }
 
@@ -196,27 +235,37 @@ absl::Status PlanAnchorTargets(OpPlanner& op, bool is_retinanet) {
 struct ReadProposals {
   ReadShape shape;
   Buffer boxes;
-  std::optional<Buffer> overlaps;
+  std::optional<OfBoxes> overlaps_of;
+  Buffer overlaps;
 
+  std::vector<Buffer> buffers() const {
+    std::vector<Buffer> all = shape.buffers();
+    all.push_back(boxes);
+    if (!overlaps_of) return all;
+    all.push_back(overlaps);
+    for (const Buffer buffer : overlaps_of->shape.buffers()) all.push_back(buffer);
+    return all;
+  }
   absl::StatusOr<std::vector<Sequence>> ImagesIn(const StepContext& run, int64_t images) const {
+    const Dims dims = shape.DimsIn(run);
     ASSIGN_OR_RETURN(const std::vector<Sequence> found,
-                     SequencesOf("RpnRois", shape.DimsIn(run), shape.LodIn(run)));
+                     SequencesOf("RpnRois", dims, shape.LodIn(run)));
     RETURN_IF_ERROR(CheckImages("RpnRois", found.size(), images));
+    if (overlaps_of) RETURN_IF_ERROR(overlaps_of->CheckIn(run, dims[0]));
     return found;
   }
 };
 
 absl::StatusOr<ReadProposals> ReadProposalsOf(OpPlanner& op, bool is_cascade) {
   RETURN_IF_ERROR(CheckBoxes(op, "RpnRois"));
-  ReadProposals proposals{ReadShape::Of(op, "RpnRois"), Buffer(), std::nullopt};
+  ReadProposals proposals{ReadShape::Of(op, "RpnRois"), Buffer(), std::nullopt, Buffer()};
   ASSIGN_OR_RETURN(proposals.boxes, op.ReadFloats("RpnRois"));
   if (!is_cascade) return proposals;
   if (!op.HasInput("MaxOverlap")) {
     return absl::InvalidArgumentError(
         "is_cascade_rcnn is set and there is no MaxOverlap; want the overlaps of the proposals");
   }
-  RETURN_IF_ERROR(op.CheckSize("MaxOverlap", proposals.shape.most[0]));
-  op.TakeRunShape("MaxOverlap");
+  ASSIGN_OR_RETURN(proposals.overlaps_of, OfBoxes::Read(op, "MaxOverlap", proposals.shape.most[0]));
   ASSIGN_OR_RETURN(proposals.overlaps, op.ReadFloats("MaxOverlap"));
   return proposals;
 }
@@ -236,9 +285,7 @@ absl::Status PlanProposalLabels(OpPlanner& op) {
   const int64_t width = labelling.classes * 4;
   RETURN_IF_ERROR(ElementCount({most, width}).status());
   std::vector<Buffer> reads = truth.buffers();
-  for (const Buffer buffer : proposals.shape.buffers()) reads.push_back(buffer);
-  reads.push_back(proposals.boxes);
-  if (proposals.overlaps) reads.push_back(*proposals.overlaps);
+  for (const Buffer buffer : proposals.buffers()) reads.push_back(buffer);
   std::vector<Buffer> writes;
   const auto declare = [&](absl::string_view slot, VarType::Type dtype, const Dims& dims) {
     return Declare(op, slot, dtype, dims, truth.images, &writes);
@@ -265,7 +312,7 @@ absl::Status PlanProposalLabels(OpPlanner& op) {
           };
           RETURN_IF_ERROR(boxes::AddProposalLabels<float>(
               labelling, part(proposals.boxes, 4),
-              proposals.overlaps ? part(*proposals.overlaps, 1) : absl::Span<const float>(),
+              proposals.overlaps_of ? part(proposals.overlaps, 1) : absl::Span<const float>(),
               found.Of(i), draw, &labels));
         }
         rois.Write<float>(run, labels.boxes, labels.row_offsets);

@@ -1,35 +1,28 @@
 // A weight by its largest singular value.
 
+#include "ops/spectral_norm.h"
+
 #include <cmath>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "proto/base/status_macros.h"
 #include "runtime/executor/op_plans.h"
 
 namespace fixpoint::executor {
 namespace {
 
-// How a weight is a matrix, whose row i is made of blocks of `inner` elements.
-struct Matrix {
-  int64_t rows;
-  int64_t blocks;
-  int64_t inner;
-
-  int64_t columns() const { return blocks * inner; }
-  // Calls f(row, column, i) with each element i, in order.
-  template <typename F>
-  void ForEach(F f) const {
-    int64_t i = 0;
-    for (int64_t block = 0; block < blocks; ++block) {
-      for (int64_t row = 0; row < rows; ++row) {
-        for (int64_t k = 0; k < inner; ++k) f(row, block * inner + k, i++);
-      }
+// Calls f(row, column, i) with each element i, in order.
+template <typename F>
+void ForEach(const SpectralMatrix& matrix, F f) {
+  int64_t i = 0;
+  for (int64_t block = 0; block < matrix.blocks; ++block) {
+    for (int64_t row = 0; row < matrix.rows; ++row) {
+      for (int64_t k = 0; k < matrix.inner; ++k) f(row, block * matrix.inner + k, i++);
     }
   }
-};
+}
 
 struct Spectrum {
   std::vector<double> u;
@@ -38,7 +31,7 @@ struct Spectrum {
 };
 
 struct Reading {
-  Matrix matrix;
+  SpectralMatrix matrix;
   int64_t iterations;
   double epsilon;
   Buffer weight;
@@ -62,44 +55,33 @@ Spectrum Reading::SpectrumIn(const StepContext& run) const {
   spectrum.v.assign(run.Floats(v).begin(), run.Floats(v).end());
   for (int64_t k = 0; k < iterations; ++k) {
     std::vector<double> next_v(spectrum.v.size());
-    matrix.ForEach([&](int64_t row, int64_t column, int64_t i) {
+    ForEach(matrix, [&](int64_t row, int64_t column, int64_t i) {
       next_v[column] += elements[i] * spectrum.u[row];
     });
     Normalise(epsilon, &next_v);
     std::vector<double> next_u(spectrum.u.size());
-    matrix.ForEach([&](int64_t row, int64_t column, int64_t i) {
+    ForEach(matrix, [&](int64_t row, int64_t column, int64_t i) {
       next_u[row] += elements[i] * next_v[column];
     });
     Normalise(epsilon, &next_u);
     spectrum.u = std::move(next_u);
     spectrum.v = std::move(next_v);
   }
-  matrix.ForEach([&](int64_t row, int64_t column, int64_t i) {
+  ForEach(matrix, [&](int64_t row, int64_t column, int64_t i) {
     spectrum.sigma += spectrum.u[row] * elements[i] * spectrum.v[column];
   });
   return spectrum;
 }
 
 absl::StatusOr<Reading> Read(OpPlanner& op) {
-  const Dims& dims = op.InputDims("Weight");
-  const int64_t axis = op.attributes().Int("dim");
   Reading reading;
   reading.iterations = op.attributes().Int("power_iters");
+  RETURN_IF_ERROR(CheckPowerIterations(reading.iterations));
   reading.epsilon = op.attributes().Float("eps");
-  constexpr int64_t kMostIterations = 1 << 12;
-  if (axis < 0 || axis >= static_cast<int64_t>(dims.size()) || reading.iterations < 0 ||
-      reading.iterations > kMostIterations) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "dim is ", axis, ", power_iters ", reading.iterations, " and Weight ", DimsText(dims),
-        "; want an axis of it, and 0 to ", kMostIterations, " iterations"));
-  }
-  reading.matrix = {dims[axis], 1, 1};
-  for (int64_t i = 0; i < static_cast<int64_t>(dims.size()); ++i) {
-    if (i < axis) reading.matrix.blocks *= dims[i];
-    if (i > axis) reading.matrix.inner *= dims[i];
-  }
+  ASSIGN_OR_RETURN(reading.matrix,
+                   SpectralMatrix::Of(op.InputDims("Weight"), op.attributes().Int("dim")));
   RETURN_IF_ERROR(op.CheckSize("U", reading.matrix.rows));
-  RETURN_IF_ERROR(op.CheckSize("V", reading.matrix.columns()));
+  RETURN_IF_ERROR(op.CheckSize("V", reading.matrix.columns));
   ASSIGN_OR_RETURN(reading.weight, op.ReadFloats("Weight"));
   ASSIGN_OR_RETURN(reading.u, op.ReadFloats("U"));
   ASSIGN_OR_RETURN(reading.v, op.ReadFloats("V"));
@@ -135,7 +117,7 @@ absl::Status PlanSpectralNormGradient(OpPlanner& op) {
                   sum += static_cast<double>(slopes[i]) * elements[i];
                 }
                 const double dsigma = -sum / (spectrum.sigma * spectrum.sigma);
-                reading.matrix.ForEach([&](int64_t row, int64_t column, int64_t i) {
+                ForEach(reading.matrix, [&](int64_t row, int64_t column, int64_t i) {
                   to[i] = static_cast<float>(slopes[i] / spectrum.sigma +
                                              dsigma * spectrum.u[row] * spectrum.v[column]);
                 });

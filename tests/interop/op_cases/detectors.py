@@ -87,6 +87,10 @@ def _targets():
                        {"rpn_batch_size_per_im": batch, "rpn_straddle_thresh": straddle,
                         "rpn_fg_fraction": part, "rpn_positive_overlap": positive,
                         "rpn_negative_overlap": negative, "use_random": False})
+    # The reference multiplies in float: 0.7 of 10 are 7.
+    yield Case("rpn_target_assign", {**anchors, **truth},
+               {"rpn_batch_size_per_im": 10, "rpn_straddle_thresh": -1.0, "rpn_fg_fraction": 0.7,
+                "rpn_positive_overlap": 0.1, "rpn_negative_overlap": 0.1, "use_random": False})
     labels = {"GtLabels": Cut(Integers((5, 1), 9, "int32"), ((0, 2, 5),))}
     for positive, negative in ((0.5, 0.4), (0.2, 0.1), (0.2, 0.5)):
         yield Case("retinanet_target_assign", {**anchors, **truth, **labels},
@@ -99,6 +103,11 @@ def _proposal_labels():
              "GtBoxes": Cut(Boxes((5,), 30), ((0, 2, 5),)),
              "ImInfo": Values([[40, 50, 1], [30, 35, 0.5]])}
     proposals = {"RpnRois": Cut(Boxes((20,), 30), ((0, 12, 20),))}
+    yield Case("generate_proposal_labels", {**proposals, **truth},
+               {"batch_size_per_im": 10, "fg_fraction": 0.7, "fg_thresh": 0.05,
+                "bg_thresh_hi": 0.05, "bg_thresh_lo": 0.0,
+                "bbox_reg_weights": [0.1, 0.1, 0.2, 0.2], "class_nums": 4, "use_random": False,
+                "is_cls_agnostic": False})
     for batch, part, agnostic in itertools.product((512, 6), (0.25, 0.5), (False, True)):
         for least, high, low in ((0.5, 0.5, 0.0), (0.25, 0.2, 0.05)):
             attributes = {"batch_size_per_im": batch, "fg_fraction": part, "fg_thresh": least,

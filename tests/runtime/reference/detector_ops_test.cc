@@ -1,5 +1,6 @@
 // Ops that train detectors, and that one kind of detector has.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -79,6 +80,27 @@ TEST(DetectorOps, AnchorsLearnWhatTheyOverlap) {
             "y i32[2,1] lod={0,2} 2 0\n");
 }
 
+// 0.7f is a little less than 0.7, and 10 times it in float is 7.
+TEST(DetectorOps, ThePartThatShowsAnObjectIsCountedInFloat) {
+  std::string anchors = "a f32[10,4]";
+  std::string proposals = "r f32[9,4] lod={0,9}";
+  for (int i = 0; i < 10; ++i) anchors += " 0 0 9 9";
+  for (int i = 0; i < 9; ++i) proposals += " 0 0 9 9";
+  EXPECT_THAT(RunOps("rpn_target_assign(Anchor=a, GtBoxes=g, IsCrowd=c, ImInfo=i) -> "
+                     "(LocationIndex=l, ScoreIndex=s, TargetBBox=t, TargetLabel=y, "
+                     "BBoxInsideWeight=w) {rpn_straddle_thresh=0.0, rpn_batch_size_per_im=10, "
+                     "rpn_fg_fraction=0.7, use_random=false}",
+                     kTruth + anchors + "\n"),
+              testing::HasSubstr("l i32[7] lod={0,7} 0 1 2 3 4 5 6\n"));
+  EXPECT_THAT(RunOps("generate_proposal_labels(RpnRois=r, GtClasses=k, IsCrowd=c, GtBoxes=g, "
+                     "ImInfo=i) -> (Rois=o, LabelsInt32=l, BboxTargets=t, BboxInsideWeights=w, "
+                     "BboxOutsideWeights=v) {batch_size_per_im=10, fg_fraction=0.7, "
+                     "fg_thresh=0.6, bg_thresh_hi=0.6, bg_thresh_lo=0.1, "
+                     "bbox_reg_weights=[1.0, 1.0, 1.0, 1.0], class_nums=3, use_random=false}",
+                     kTruth + proposals + "\n"),
+              testing::HasSubstr("l i32[7,1] lod={0,7} 2 2 2 2 2 2 2\n"));
+}
+
 // True boxes are examples too.
 TEST(DetectorOps, ProposalsLearnWhatTheyOverlap) {
   EXPECT_EQ(RunOps("generate_proposal_labels(RpnRois=r, GtClasses=k, IsCrowd=c, GtBoxes=g, "
@@ -112,8 +134,8 @@ TEST(DetectorOps, RefuseWhatDoesNotFit) {
 
 TEST(DetectorOps, AWeightIsDividedByItsLargestSingularValue) {
   EXPECT_EQ(RunOps("spectral_norm(Weight=w, U=u, V=v) -> (Out=o) {dim=1}",
-                   "w f32[2,2] 3 0 0 1\nu f32[2] 1 0\nv f32[2] 0 9\n"),
-            "o f32[2,2] 1 0 0 0.333333343\n");
+                   "w f32[2,2] 0 3 1 0\nu f32[2] 0 1\nv f32[2] 0 9\n"),
+            "o f32[2,2] 0 1 0.333333343 0\n");
 }
 
 }  // namespace

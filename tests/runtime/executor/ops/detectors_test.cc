@@ -57,6 +57,59 @@ TEST(FocalLoss, IsOfTheAnchorsThatCount) {
       "");
 }
 
+// Of wide labels the lowest 32 bits.
+TEST(Targets, HaveNarrowLabels) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        retinanet_target_assign(Anchor=a, GtBoxes=g, GtLabels=k, IsCrowd=c, ImInfo=i) -> (
+          LocationIndex=l, ScoreIndex=s, TargetBBox=t, TargetLabel=y, BBoxInsideWeight=w,
+          ForegroundNumber=n) {positive_overlap=0.5, negative_overlap=0.3}
+      })",
+                          "a f32[2,4] 0 0 9 9 20 20 29 29\ng f32[1,4] lod={0,1} 0 0 9 9\n"
+                          "k i64[1,1] lod={0,1} 4294967298\nc i32[1,1] lod={0,1} 0\n"
+                          "i f32[1,3] 40 40 1\n"),
+            "");
+}
+
+// The run decides how many of the integers there are.
+TEST(Targets, RefuseAnotherNumberOfIntegersThanOfBoxes) {
+  const std::string numbers =
+      "some bool[2] 1 0\nall bool[2] 1 1\nz i32[2] 0 0\no f32[2] 0.5 0.5\n"
+      "a f32[2,4] 0 0 9 9 20 20 29 29\ng f32[2,4] lod={0,2} 0 0 9 9 20 20 29 29\n"
+      "r f32[2,4] lod={0,2} 0 0 9 9 20 20 25 29\ni f32[1,3] 40 40 1\n";
+  const auto differences = [&](const std::string& crowds, const std::string& labels,
+                               const std::string& overlaps) {
+    return OpDifferences(R"(program version=2006002
+      block 0 {
+        masked_select(X=z, Mask=)" +
+                             crowds +
+                             R"() -> (Y=c)
+        masked_select(X=z, Mask=)" +
+                             labels + R"() -> (Y=k)
+        masked_select(X=o, Mask=)" +
+                             overlaps + R"() -> (Y=m)
+        generate_proposal_labels(RpnRois=r, GtClasses=k, IsCrowd=c, GtBoxes=g, ImInfo=i,
+          MaxOverlap=m) -> (Rois=examples, LabelsInt32=l, BboxTargets=t, BboxInsideWeights=w,
+          BboxOutsideWeights=v, MaxOverlapWithGT=n) {batch_size_per_im=4, fg_fraction=0.5,
+          fg_thresh=0.3, bg_thresh_hi=0.3, bg_thresh_lo=0.0,
+          bbox_reg_weights=[0.1, 0.1, 0.2, 0.2], class_nums=3, is_cascade_rcnn=true}
+      })",
+                         numbers);
+  };
+  const auto is_told_by_both = [](const std::string& told) {
+    const std::string error = "block 0, op 3 (generate_proposal_labels): " + told + "\n";
+    return testing::AllOf(testing::HasSubstr("executor: " + error),
+                          testing::HasSubstr("interpreter: " + error));
+  };
+  EXPECT_EQ(differences("all", "all", "all"), "");
+  EXPECT_THAT(differences("some", "all", "all"),
+              is_told_by_both("IsCrowd is [1]; want 2 elements"));
+  EXPECT_THAT(differences("all", "some", "all"),
+              is_told_by_both("GtClasses is [1]; want 2 elements"));
+  EXPECT_THAT(differences("all", "all", "some"),
+              is_told_by_both("MaxOverlap is [1]; want 2 elements"));
+}
+
 TEST(Detections, OfEachKind) {
   EXPECT_EQ(OpDifferences(R"(program version=2006002
       block 0 {
@@ -100,6 +153,23 @@ TEST(Proposals, AreLabelledAndIntegrated) {
                               "1 1\n"
                               "g f32[3,4] lod={0,1,3} 0 0 9 9 1 2 8 9 4 4 20 20\n"
                               "k i32[3,1] lod={0,1,3} 1 2 1\nc i32[3,1] lod={0,1,3} 0 0 1\n"),
+            "");
+}
+
+// The interpreter has no memory for such dims.
+TEST(SpectralNorm, OfNoElementsEnds) {
+  EXPECT_THAT(OpDifferences(R"(program version=2006002
+      block 0 {
+        spectral_norm(Weight=w, U=u, V=v) -> (Out=y) {dim=1}
+        spectral_norm_grad(Weight=w, U=u, V=v, Out@GRAD=y) -> (Weight@GRAD=dw) {dim=1}
+      })",
+                            "w f32[1099511627776,3,0]\nu f32[3] 1 1 1\nv f32[0]\n"),
+              testing::HasSubstr("executor: \n"));
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        spectral_norm(Weight=w, U=u, V=v) -> (Out=y) {power_iters=2}
+      })",
+                          "w f32[0,3]\nu f32[0]\nv f32[3] 1 2 3\n"),
             "");
 }
 

@@ -4,7 +4,7 @@ from op_case import ROUNDED, Case, Values, floats
 
 TOLERANCE = ROUNDED
 
-_DEPENDS = "is not known before the run; want what shapes and constants decide"
+_DEPENDS = "want what shapes and constants decide"
 # Op types with the spatial axes of their images.
 _METHODS = {"nearest": (2,), "linear": (1,), "bilinear": (2,), "trilinear": (3,), "bicubic": (2,)}
 

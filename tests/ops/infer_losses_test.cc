@@ -62,8 +62,8 @@ constexpr InferCase kImages[] = {
     {"var x f32[-1,8,4,6]\nspace_to_depth(X=x) -> (Out=y) {blocksize=2L}",
      "Out=FP32[-1, 32, 2, 3]"},
     {"var x f32[1,6,4,6]\nspace_to_depth(X=x) -> (Out=y) {blocksize=2L}",
-     "error: blocksize is 2 and X is [1, 6, 4, 6]; want 2 or more that divides the height and the "
-     "width, and whose square divides the channels"},
+     "error: blocksize is 2 and X is [1, 6, 4, 6]; want images, and 2 or more that divides the "
+     "height and the width, and whose square divides the channels"},
     {R"(var x f32[-1,3,8,-1]
         unfold(X=x) -> (Y=y) {kernel_sizes=[3, 2], strides=[1, 2], paddings=[1, 0, 1, 0],
           dilations=[1, 1]})",

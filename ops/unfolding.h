@@ -41,8 +41,9 @@ struct Unfolding {
                                       const std::vector<int64_t>& paddings,
                                       const std::vector<int64_t>& dilations);
 
-  // That of the images of output_sizes, two values, that have these columns. Errors: also
-  // kInvalidArgument: the columns are not those of such images.
+  // How images are unfolded whose height and width are output_sizes, two values, and whose columns
+  // are [N, C * kernel, windows]. Errors: also kInvalidArgument: other columns than such images
+  // have.
   static absl::StatusOr<Unfolding> OfColumns(DimsView columns,
                                              const std::vector<int64_t>& output_sizes,
                                              const std::vector<int64_t>& kernel_sizes,

@@ -31,8 +31,8 @@ rounded, and in a quantized network a code on the other side of a tie is many ot
 
 `./bazelw run --config=opt //benchmarks:models_beside_paddle -- --update_docs` writes the others. They are of the program in
 float, without the quantizers that it may have had; one that computes its loss ends at its answer. *fed*: the largest array of
-one sample. *float* and *int8*: our predictor, *int8* with what `quantize` makes for `onednn_int8` where this computes all that
-it can on request. *Paddle Inference* runs the program in float, with oneDNN, and *ONNX Runtime* what paddle2onnx makes of it
+one sample. *float* and *int8*: our predictor, *int8* with what `quantize` makes for `onednn_int8` with all ops
+quantized that this takes on request. *Paddle Inference* runs the program in float, with oneDNN, and *ONNX Runtime* what paddle2onnx makes of it
 (*-*: it is not converted, or does not run). *differ*: how many elements the program on integers computes otherwise than the
 simulated one, of those that `quantize` compares; each is a tie of rounding.
 

@@ -115,7 +115,7 @@ absl::StatusOr<int64_t> MostOf(const boxes::SuppressionLimits& limits,
   return most;
 }
 
-// Without boxes the first version gives a single -1.
+// Without boxes locality_aware_nms, and the first version of multiclass_nms, give a single -1.
 void WriteNone(const StepContext& run, const KeptOutputs& outputs) {
   run.Floats(outputs.out)[0] = -1;
   DecideRows(run, outputs.out_shape, {1, 1}, run.Floats(outputs.out));

@@ -73,8 +73,8 @@ absl::Status AddForward(OpPlanner& op, const kernels::ConvolutionShape& shape, B
 // Adds the step that computes dx.
 absl::Status AddBackwardImages(OpPlanner& op, const kernels::ConvolutionShape& shape, Buffer dy,
                                Buffer filter, Buffer dx, std::string name = "") {
-  ASSIGN_OR_RETURN(std::shared_ptr<kernels::ConvolutionBackwardImages> backward,
-                   kernels::ConvolutionBackwardImages::Plan(shape));
+  ASSIGN_OR_RETURN(std::shared_ptr<kernels::ConvolutionBackwardImages<float>> backward,
+                   kernels::ConvolutionBackwardImages<float>::Plan(shape));
   const Buffer packed = AddPacking<float>(op, backward, filter);
   op.AddStep({{dy, packed},
               {dx},
@@ -91,8 +91,8 @@ absl::Status AddBackwardImages(OpPlanner& op, const kernels::ConvolutionShape& s
 // Adds the step that computes dfilter.
 absl::Status AddBackwardFilters(OpPlanner& op, const kernels::ConvolutionShape& shape, Buffer x,
                                 Buffer dy, Buffer dfilter) {
-  ASSIGN_OR_RETURN(std::shared_ptr<kernels::ConvolutionBackwardFilters> backward,
-                   kernels::ConvolutionBackwardFilters::Plan(shape));
+  ASSIGN_OR_RETURN(std::shared_ptr<kernels::ConvolutionBackwardFilters<float>> backward,
+                   kernels::ConvolutionBackwardFilters<float>::Plan(shape));
   op.AddStep({{x, dy},
               {dfilter},
               [=](const StepContext& run) {

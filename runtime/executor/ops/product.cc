@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "ops/fused_work.h"
@@ -15,10 +16,13 @@
 #include "ops/op_traits.h"
 #include "proto/base/status_macros.h"
 #include "runtime/executor/op_plans.h"
+#include "runtime/executor/ops/bfloat16_operands.h"
 #include "runtime/executor/ops/epilogue.h"
 #include "runtime/executor/ops/on_integers.h"
 #include "runtime/executor/ops/packed_weights.h"
 #include "runtime/kernels/arithmetic.h"
+#include "runtime/kernels/bfloat16.h"
+#include "runtime/kernels/bfloat16_product.h"
 #include "runtime/kernels/integer_product.h"
 #include "runtime/kernels/product.h"
 #include "runtime/kernels/reduction.h"
@@ -185,12 +189,53 @@ absl::Status PlanFc(OpPlanner& op) {
   return AddForwardProduct(op, shape, input, w, output, own, FindOpsAfter(op, output, own));
 }
 
-// A product that gives the gradient of an operand.
+// A product that gives the gradient of an operand: of Out@GRAD and the other operand, which may be
+// numbers that a factor is missing from.
 struct GradientTerm {
   ProductShape shape;
   Buffer x;
   Buffer y;
+  Multiples other;
 };
+
+// An operand as the gradient of the other multiplies it.
+absl::StatusOr<Multiples> ReadForGradient(OpPlanner& op, absl::string_view slot,
+                                          const std::optional<Repetition>& repetition) {
+  const bool rounds = op.backward() == BackwardPrecision::kBfloat16;
+  if (rounds && !repetition) return ReadInBfloat16(op, slot, Layout::kRowMajor);
+  ASSIGN_OR_RETURN(Buffer floats, op.ReadFloats(slot));
+  ASSIGN_OR_RETURN(floats, Repeated(op, slot, floats, repetition));
+  return Multiples{rounds ? AddRounding(op, slot, floats) : floats, std::nullopt};
+}
+
+// Adds the step that computes out = alpha * the term.
+absl::Status AddTerm(OpPlanner& op, const GradientTerm& term, float alpha, Buffer out,
+                     const std::string& name) {
+  if (op.backward() == BackwardPrecision::kFloat) {
+    return AddProduct(op, term.shape, alpha, term.x, term.y, out, name);
+  }
+  using kernels::Bfloat16;
+  ASSIGN_OR_RETURN(std::shared_ptr<kernels::Bfloat16Product> product,
+                   kernels::Bfloat16Product::Plan(term.shape));
+  const Buffer packed = AddPacking<Bfloat16>(op, product, term.y);
+  std::vector<Buffer> reads = term.other.StepBuffers();
+  reads.insert(reads.end(), {term.x, packed});
+  op.AddStep({std::move(reads),
+              {out},
+              [=](const StepContext& run) {
+                product->Run(run.Of<Bfloat16>(term.x), run.Of<uint8_t>(packed), run.Floats(out));
+                const float factor = alpha * term.other.StepIn(run);
+                if (factor != 1) {
+                  kernels::Scale(run.Floats(out), factor, 0.0f, kernels::BiasOrder::kAfterFactor,
+                                 run.Floats(out));
+                }
+                return absl::OkStatus();
+              },
+              product->implementation(),
+              OperationsOf(term.shape),
+              name});
+  return absl::OkStatus();
+}
 
 // The sum of what an operand is repeated for.
 absl::StatusOr<std::shared_ptr<kernels::Reduction>> SumOver(const Repetition& repetition) {
@@ -209,10 +254,10 @@ absl::Status AddGradient(OpPlanner& op, absl::string_view slot, const GradientTe
   const std::string name = absl::StrCat(op.type(), " of ", slot);
   const TensorType type = op.InputType(slot);
   if (!repetition) {
-    return AddProduct(op, term.shape, alpha, term.x, term.y, op.WriteAs(gradient, type), name);
+    return AddTerm(op, term, alpha, op.WriteAs(gradient, type), name);
   }
   const Buffer terms = op.Scratch(gradient, VarType::FP32, Volume(repetition->repeated));
-  RETURN_IF_ERROR(AddProduct(op, term.shape, alpha, term.x, term.y, terms, name));
+  RETURN_IF_ERROR(AddTerm(op, term, alpha, terms, name));
   ASSIGN_OR_RETURN(const std::shared_ptr<kernels::Reduction> reduction, SumOver(*repetition));
   const Buffer out = op.WriteAs(gradient, type);
   op.AddStep({{terms},
@@ -233,23 +278,30 @@ absl::Status PlanGradient(OpPlanner& op, ProductFunction product_of) {
   ASSIGN_OR_RETURN(const PlannedProduct product, product_of(op));
   const ProductShape& s = product.shape;
   RETURN_IF_ERROR(op.CheckSize("Out@GRAD", s.out_size()));
-  ASSIGN_OR_RETURN(const Buffer dout, op.ReadFloats("Out@GRAD"));
+  ASSIGN_OR_RETURN(Buffer dout, op.ReadFloats("Out@GRAD"));
+  if (op.backward() == BackwardPrecision::kBfloat16) dout = AddRounding(op, "Out@GRAD", dout);
   if (op.Wants("Y@GRAD")) {
-    ASSIGN_OR_RETURN(Buffer x, op.ReadFloats("X"));
-    ASSIGN_OR_RETURN(x, Repeated(op, "X", x, product.x));
+    ASSIGN_OR_RETURN(const Multiples x, ReadForGradient(op, "X", product.x));
     const GradientTerm term =
         s.transpose_y
-            ? GradientTerm{{s.batch, s.columns, s.rows, s.inner, true, s.transpose_x}, dout, x}
-            : GradientTerm{{s.batch, s.inner, s.rows, s.columns, !s.transpose_x, false}, x, dout};
+            ? GradientTerm{{s.batch, s.columns, s.rows, s.inner, true, s.transpose_x},
+                           dout,
+                           x.numbers,
+                           x}
+            : GradientTerm{
+                  {s.batch, s.inner, s.rows, s.columns, !s.transpose_x, false}, x.numbers, dout, x};
     RETURN_IF_ERROR(AddGradient(op, "Y", term, product.alpha, product.y));
   }
   if (op.Wants("X@GRAD")) {
-    ASSIGN_OR_RETURN(Buffer y, op.ReadFloats("Y"));
-    ASSIGN_OR_RETURN(y, Repeated(op, "Y", y, product.y));
+    ASSIGN_OR_RETURN(const Multiples y, ReadForGradient(op, "Y", product.y));
     const GradientTerm term =
         s.transpose_x
-            ? GradientTerm{{s.batch, s.inner, s.columns, s.rows, s.transpose_y, true}, y, dout}
-            : GradientTerm{{s.batch, s.rows, s.columns, s.inner, false, !s.transpose_y}, dout, y};
+            ? GradientTerm{{s.batch, s.inner, s.columns, s.rows, s.transpose_y, true},
+                           y.numbers,
+                           dout,
+                           y}
+            : GradientTerm{
+                  {s.batch, s.rows, s.columns, s.inner, false, !s.transpose_y}, dout, y.numbers, y};
     RETURN_IF_ERROR(AddGradient(op, "X", term, product.alpha, product.x));
   }
   return absl::OkStatus();

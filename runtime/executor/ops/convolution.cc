@@ -1,6 +1,7 @@
 // conv2d, conv2d_transpose and their depthwise forms. Images lie channels last. Where both inputs
 // are codes, the sums are computed on integers; the gradients read the floats that the codes stand
-// for. A conv2d also does the work of the ops after it (epilogue.h), and so does any on integers.
+// for or, in bfloat16, the codes. A conv2d also does the work of the ops after it (epilogue.h), and
+// so does any on integers.
 
 #include "runtime/executor/ops/convolution.h"
 

@@ -173,7 +173,11 @@ TEST_F(Train, MultipliesBfloat16InTheBackwardPass) {
   EXPECT_TRUE(BytesOf("once") == BytesOf("again"));
   EXPECT_FALSE(BytesOf("once") == BytesOf("floats"));
 
-  ASSERT_EQ(Run({"--steps=3", "--backward=bf16", "--checkpoint_dir=run"}).exit_code, 0);
+  ASSERT_EQ(Run({"--steps=3", "--backward=bf16", "--checkpoint_dir=run", "--report=run.textproto"})
+                .exit_code,
+            0);
+  EXPECT_THAT(folder_.Read("run.textproto"),
+              HasSubstr("  name: \"backward pass\"\n  value: \"bf16\"\n"));
   const BinaryRun other = Run({"--steps=8", "--checkpoint_dir=run", "--resume"});
   EXPECT_EQ(other.exit_code, 3);
   EXPECT_EQ(other.err,

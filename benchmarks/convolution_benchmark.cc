@@ -50,8 +50,8 @@ class Layer {
     shape_.window = {WindowAxis{3, stride, 1, 1, 1}, WindowAxis{3, stride, 1, 1, 1}};
     CHECK(CompleteShape(&shape_).ok());
     forward_ = *ConvolutionForward::Plan(shape_);
-    backward_images_ = *ConvolutionBackwardImages::Plan(shape_);
-    backward_filters_ = *ConvolutionBackwardFilters::Plan(shape_);
+    backward_images_ = *ConvolutionBackwardImages<float>::Plan(shape_);
+    backward_filters_ = *ConvolutionBackwardFilters<float>::Plan(shape_);
     integers_ = *PlanIntegerConvolution(shape_, CodeType::kUint8);
     x_ = Waves(shape_.input_size());
     filters_ = Waves(shape_.filter_size());
@@ -103,8 +103,8 @@ class Layer {
 
   ConvolutionShape shape_;
   std::unique_ptr<ConvolutionForward> forward_;
-  std::unique_ptr<ConvolutionBackwardImages> backward_images_;
-  std::unique_ptr<ConvolutionBackwardFilters> backward_filters_;
+  std::unique_ptr<ConvolutionBackwardImages<float>> backward_images_;
+  std::unique_ptr<ConvolutionBackwardFilters<float>> backward_filters_;
   std::unique_ptr<IntegerSums> integers_;
   std::vector<float> x_, filters_, y_, dx_, dfilters_, ranges_, scales_;
   std::vector<uint8_t> codes_, packed_codes_;

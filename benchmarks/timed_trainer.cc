@@ -21,11 +21,12 @@ std::optional<TranspileOptions> OptionsOf(TrainedAs trained_as) {
 
 }  // namespace
 
-TimedTrainer::TimedTrainer(Network network, TrainedAs trained_as, bool profile, int threads)
-    : TimedTrainer(std::move(network), OptionsOf(trained_as), profile, threads) {}
+TimedTrainer::TimedTrainer(Network network, TrainedAs trained_as, bool profile, int threads,
+                           BackwardPrecision backward)
+    : TimedTrainer(std::move(network), OptionsOf(trained_as), profile, threads, backward) {}
 
 TimedTrainer::TimedTrainer(Network network, std::optional<TranspileOptions> quantized, bool profile,
-                           int threads)
+                           int threads, BackwardPrecision backward)
     : network_(std::move(network)),
       threads_(threads),
       image_(*Tensor::Allocate(VarType::FP32, network_.image_dims)),
@@ -42,6 +43,7 @@ TimedTrainer::TimedTrainer(Network network, std::optional<TranspileOptions> quan
   executor::ExecutorOptions options;
   options.profile = profile;
   options.threads = threads;
+  options.backward = backward;
   auto made = executor::Executor::Create(network_.main, &scope_, options);
   CHECK(made.ok()) << made.status();
   executor_ = *std::move(made);

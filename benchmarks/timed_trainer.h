@@ -10,6 +10,7 @@
 
 #include "benchmarks/clock.h"
 #include "benchmarks/networks.h"
+#include "runtime/backward_precision.h"
 #include "runtime/executor/executor.h"
 #include "runtime/scope.h"
 #include "runtime/tensor.h"
@@ -30,10 +31,11 @@ enum class TrainedAs { kFloat, kQuantized, kQuantizedWithIntegerBiases };
 class TimedTrainer {
  public:
   // With its parameters, ready to step.
-  TimedTrainer(Network network, TrainedAs trained_as, bool profile = false, int threads = 1);
+  TimedTrainer(Network network, TrainedAs trained_as, bool profile = false, int threads = 1,
+               BackwardPrecision backward = BackwardPrecision::kFloat);
   // Quantized as the options say, but for their startup program; without any, in float.
   TimedTrainer(Network network, std::optional<TranspileOptions> quantized, bool profile = false,
-               int threads = 1);
+               int threads = 1, BackwardPrecision backward = BackwardPrecision::kFloat);
 
   // Gives the seconds of the step: of the processor on one thread, and of the clock on several.
   double Step();

@@ -2,9 +2,11 @@
 // channel), in turn: medians, their ratio, and where the time goes. Of the processor, or of the
 // clock on several threads.
 //
-//   bazel run --config=opt //benchmarks:training_benchmark -- [--threads=N]
+//   bazel run --config=opt //benchmarks:training_benchmark -- [--threads=N] [--backward=bf16]
 //       [network batch [float|quantized]]
 //
+// With --backward=bf16, steps with backward passes in bf16 and in f32 in turn, in float and
+// quantized.
 // With a network it prints where the time of its steps goes; with one of both, what that takes of
 // memory.
 
@@ -16,21 +18,31 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_format.h"
 #include "benchmarks/networks.h"
 #include "benchmarks/timed_trainer.h"
+#include "runtime/backward_precision.h"
 
 DEFINE_int32(threads, 1, "how many threads a step uses");
+DEFINE_string(backward, "f32", "what gradients multiply: f32 or bf16");
 
 namespace fixpoint {
 namespace {
 
-TimedTrainer Trainer(const std::string& name, int64_t batch, bool quantized, bool profile = false) {
+BackwardPrecision BackwardOfFlag() {
+  const auto precision = BackwardPrecisionOfName(FLAGS_backward);
+  CHECK(precision.ok()) << precision.status();
+  return *precision;
+}
+
+TimedTrainer Trainer(const std::string& name, int64_t batch, bool quantized, bool profile = false,
+                     BackwardPrecision backward = BackwardPrecision::kFloat) {
   return TimedTrainer(BuildNetwork(name, batch),
-                      quantized ? TrainedAs::kQuantized : TrainedAs::kFloat, profile,
-                      FLAGS_threads);
+                      quantized ? TrainedAs::kQuantized : TrainedAs::kFloat, profile, FLAGS_threads,
+                      backward);
 }
 
 double Median(std::vector<double> values) {
@@ -38,19 +50,23 @@ double Median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-void Compare(const std::string& name, int64_t batch, int steps) {
+// Medians of the seconds of steps that take turns.
+std::pair<double, double> InTurn(TimedTrainer* first, TimedTrainer* second, int steps) {
+  std::vector<double> of_first;
+  std::vector<double> of_second;
+  first->Step();
+  second->Step();
+  for (int i = 0; i < steps; ++i) {
+    of_first.push_back(first->Step());
+    of_second.push_back(second->Step());
+  }
+  return {Median(of_first), Median(of_second)};
+}
+
+void CompareQuantized(const std::string& name, int64_t batch, int steps) {
   TimedTrainer in_float = Trainer(name, batch, /*quantized=*/false);
   TimedTrainer quantized = Trainer(name, batch, /*quantized=*/true);
-  std::vector<double> float_seconds;
-  std::vector<double> quantized_seconds;
-  in_float.Step();
-  quantized.Step();
-  for (int i = 0; i < steps; ++i) {
-    float_seconds.push_back(in_float.Step());
-    quantized_seconds.push_back(quantized.Step());
-  }
-  const double of_float = Median(float_seconds);
-  const double of_quantized = Median(quantized_seconds);
+  const auto [of_float, of_quantized] = InTurn(&in_float, &quantized, steps);
   absl::PrintF(
       "%-12s batch %3d  float %8.2f ms  quantized %8.2f ms  quantized : float %.3f  "
       "arena %.1f and %.1f MB  losses %.3f and %.3f\n",
@@ -59,9 +75,32 @@ void Compare(const std::string& name, int64_t batch, int steps) {
       1e-6 * static_cast<double>(quantized.plan().arena_bytes), in_float.loss(), quantized.loss());
 }
 
+// With backward passes in float and in bfloat16.
+void CompareBackward(const std::string& name, int64_t batch, int steps) {
+  for (const bool quantized : {false, true}) {
+    TimedTrainer in_float = Trainer(name, batch, quantized);
+    TimedTrainer in_bfloat16 =
+        Trainer(name, batch, quantized, /*profile=*/false, BackwardPrecision::kBfloat16);
+    const auto [of_float, of_bfloat16] = InTurn(&in_float, &in_bfloat16, steps);
+    absl::PrintF(
+        "%-12s batch %3d  %-9s  backward f32 %8.2f ms  bf16 %8.2f ms  bf16 : f32 %.3f  "
+        "losses %.3f and %.3f\n",
+        name, batch, quantized ? "quantized" : "float", 1e3 * of_float, 1e3 * of_bfloat16,
+        of_bfloat16 / of_float, in_float.loss(), in_bfloat16.loss());
+  }
+}
+
+void Compare(const std::string& name, int64_t batch, int steps) {
+  if (BackwardOfFlag() == BackwardPrecision::kBfloat16) {
+    CompareBackward(name, batch, steps);
+  } else {
+    CompareQuantized(name, batch, steps);
+  }
+}
+
 // What one trainer takes of memory, in a process of its own.
 void MeasureMemory(const std::string& name, int64_t batch, bool quantized) {
-  TimedTrainer trainer = Trainer(name, batch, quantized);
+  TimedTrainer trainer = Trainer(name, batch, quantized, /*profile=*/false, BackwardOfFlag());
   for (int i = 0; i < 3; ++i) trainer.Step();
   rusage usage;
   getrusage(RUSAGE_SELF, &usage);
@@ -71,7 +110,7 @@ void MeasureMemory(const std::string& name, int64_t batch, bool quantized) {
 
 void Profile(const std::string& name, int64_t batch, int steps) {
   for (const bool quantized : {false, true}) {
-    TimedTrainer trainer = Trainer(name, batch, quantized, /*profile=*/true);
+    TimedTrainer trainer = Trainer(name, batch, quantized, /*profile=*/true, BackwardOfFlag());
     for (int i = 0; i < steps; ++i) trainer.Step();
     std::printf("\n%s of %s:\n%s", quantized ? "quantized" : "float", name.c_str(),
                 trainer.ProfileText().c_str());

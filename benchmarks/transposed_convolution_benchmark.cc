@@ -63,7 +63,7 @@ void Measure(const Layer& layer) {
   CHECK(CompleteShape(&shape).ok());
   CHECK_EQ(shape.out_height, layer.in_size);
 
-  const auto floats = *ConvolutionBackwardImages::Plan(shape);
+  const auto floats = *ConvolutionBackwardImages<float>::Plan(shape);
   const auto integers = *PlanIntegerTransposedConvolution(shape, CodeType::kUint8);
   std::vector<uint8_t> codes(shape.output_size());
   std::vector<int8_t> filter_codes(shape.filter_size());

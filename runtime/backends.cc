@@ -28,6 +28,7 @@ absl::StatusOr<std::unique_ptr<Backend>> MakeExecutor(const Program& program, Sc
   executor::ExecutorOptions of_executor;
   of_executor.seed = options.seed;
   of_executor.threads = options.threads;
+  of_executor.backward = options.backward;
   of_executor.check_finite = options.check_finite;
   of_executor.max_iterations = options.max_iterations;
   of_executor.profile = options.profile;
@@ -68,9 +69,19 @@ absl::StatusOr<BackendKind> BackendOfName(absl::string_view name) {
                                           absl::StrJoin(BackendNames(), ", ")));
 }
 
+absl::Status CheckBackward(BackendKind kind, BackwardPrecision precision) {
+  if (kind == BackendKind::kOneDnn) return executor::CheckBackward(precision);
+  if (precision == BackwardPrecision::kFloat) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the backend ", BackendName(kind), " has no backward pass in ",
+      BackwardPrecisionName(precision), "; want ", BackwardPrecisionName(BackwardPrecision::kFloat),
+      ", or the backend ", BackendName(BackendKind::kOneDnn)));
+}
+
 absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(BackendKind kind, const Program& program,
                                                      Scope* scope, const BackendOptions& options) {
   RETURN_IF_ERROR(CheckThreadCount(options.threads));
+  RETURN_IF_ERROR(CheckBackward(kind, options.backward));
   switch (kind) {
     case BackendKind::kOneDnn:
       return MakeExecutor(program, scope, options);

@@ -8,10 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "proto/program/program_fwd.h"
 #include "runtime/backend.h"
+#include "runtime/backward_precision.h"
 #include "runtime/loop_bound.h"
 #include "runtime/scope.h"
 
@@ -36,6 +38,8 @@ struct BackendOptions {
   // How many threads a run may use, 1 to kMostThreads (thread_count.h); the reference interpreter
   // uses one. The same number gives the same bits.
   int threads = 1;
+  // What the gradients of convolutions and products multiply.
+  BackwardPrecision backward = BackwardPrecision::kFloat;
   // Whether a run checks every value that one of its ops writes, and ends with an error
   // (NotFiniteError) that names the first op with one that is not finite. The values are the same
   // as without the check; it may take longer. Feeds, and what ops read from the scope, are checked
@@ -48,9 +52,13 @@ struct BackendOptions {
   bool profile = false;
 };
 
+// Error (kFailedPrecondition): the backend, or the machine, has no backward pass in the precision.
+absl::Status CheckBackward(BackendKind kind, BackwardPrecision precision);
+
 // `program` and `scope` outlive the backend. Errors: kUnimplemented: the backend cannot run such a
 // program, with the place of the first op of each type that it lacks; kInvalidArgument: an op does
-// not have the form of its type, or the number of threads is invalid.
+// not have the form of its type, or the number of threads is invalid; that of
+// CheckBackward.
 absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(BackendKind kind, const Program& program,
                                                      Scope* scope,
                                                      const BackendOptions& options = {});

@@ -8,6 +8,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "proto/base/status_macros.h"
+#include "runtime/backends.h"
+#include "runtime/backward_precision.h"
 #include "runtime/data/data_source.h"
 #include "runtime/passive_waiting.h"
 #include "runtime/training/metric.h"
@@ -49,6 +51,9 @@ DEFINE_string(
 DEFINE_int64(reestimate_batch_norm, 0,
              "After the last step, set the statistics of batch norm to averages over N batches.");
 DEFINE_int64(stop_after, 0, "End after N evaluations without a better one (--keep_best).");
+DEFINE_string(backward, "f32",
+              "What the gradients of convolutions and products multiply: f32, or bf16, which is "
+              "faster and needs a processor with AVX512_BF16.");
 DEFINE_string(save, "", "Folder for the trained parameters, a file for each.");
 DEFINE_string(metrics, "", "File for measurements, a line of JSON each; - for stdout.");
 DEFINE_string(report, "",
@@ -74,8 +79,8 @@ ToolHelp Help() {
         "scores", "measure", kPluginFlag}},
       {"How to train:",
        {"epochs", "steps", "batch_size", "learning_rate", "seed", "augment_padding", "augment_flip",
-        "eval_every", "keep_best", "stop_after", "reestimate_batch_norm", "backend", "threads",
-        "max_iterations", "check_finite"}},
+        "eval_every", "keep_best", "stop_after", "reestimate_batch_norm", "backward", "backend",
+        "threads", "max_iterations", "check_finite"}},
       {"What to write:",
        {"save", "metrics", "report", "dump", "dump_output", "dump_plan", "profile"}},
       {"Checkpoints:", {"checkpoint_dir", "checkpoint_every", "keep_checkpoints", "resume"}}};
@@ -178,6 +183,14 @@ absl::StatusOr<ExitCode> Run(const CommandLine& line) {
   command.eval_every = FLAGS_eval_every;
   command.backend = flags.backend;
   command.backend_options = flags.backend_options;
+  const absl::StatusOr<BackwardPrecision> backward = BackwardPrecisionOfName(FLAGS_backward);
+  if (!backward.ok()) return UsageError(absl::StrCat("--backward: ", backward.status().message()));
+  const absl::Status exists = CheckBackward(flags.backend, *backward);
+  if (!exists.ok()) {
+    return absl::Status(exists.code(),
+                        absl::StrCat("--backward=", FLAGS_backward, ": ", exists.message()));
+  }
+  command.backend_options.backward = *backward;
   command.dump_plan = flags.dump_plan;
   command.save = FLAGS_save;
   command.metrics = FLAGS_metrics;

@@ -12,6 +12,7 @@
 #include "proto/base/status_macros.h"
 #include "proto/file/atomic_file.h"
 #include "proto/program/program.h"
+#include "runtime/backward_precision.h"
 #include "runtime/data/sample_set.h"
 #include "runtime/npz.h"
 #include "runtime/parameter_file.h"
@@ -245,6 +246,7 @@ class TrainingRun {
     }
     state_.set_backend(std::string(BackendName(command_.backend)));
     state_.set_threads(command_.backend_options.threads);
+    state_.set_backward(std::string(BackwardPrecisionName(command_.backend_options.backward)));
     return absl::OkStatus();
   }
 
@@ -446,6 +448,10 @@ class TrainingRun {
     if (begun_with_ > 0) AddSetting("steps of earlier runs", absl::StrCat(begun_with_), &report);
     AddSetting("batch size", absl::StrCat(command_.batch_size), &report);
     AddSetting("learning rate", command_.learning_rate_text, &report);
+    if (command_.backend_options.backward != BackwardPrecision::kFloat) {
+      AddSetting("backward pass",
+                 std::string(BackwardPrecisionName(command_.backend_options.backward)), &report);
+    }
     AddSetting("seed", absl::StrCat(command_.backend_options.seed), &report);
     return report;
   }

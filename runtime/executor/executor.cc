@@ -21,6 +21,7 @@
 #include "runtime/executor/recipes.h"
 #include "runtime/finite_values.h"
 #include "runtime/guarded_call.h"
+#include "runtime/kernels/bfloat16.h"
 #include "runtime/kernels/peaks.h"
 #include "runtime/kernels/threads.h"
 #include "runtime/loop_bound.h"
@@ -63,6 +64,15 @@ absl::Status CheckGiven(absl::string_view name, const Tensor& tensor, bool check
 
 }  // namespace
 
+absl::Status CheckBackward(BackwardPrecision precision) {
+  if (precision == BackwardPrecision::kFloat || kernels::HasBfloat16Products()) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(
+      "a backward pass in bf16 needs AVX512_BF16, which this processor lacks or "
+      "ONEDNN_MAX_CPU_ISA leaves out; want one in f32");
+}
+
 Executor::Executor(const Program& program, Scope* scope, Schedule schedule,
                    const ExecutorOptions& options)
     : program_(program),
@@ -79,6 +89,7 @@ absl::StatusOr<std::unique_ptr<Executor>> Executor::Create(const Program& progra
   using Made = absl::StatusOr<std::unique_ptr<Executor>>;
   return GuardedCall("the executor", [&]() -> Made {
     RETURN_IF_ERROR(CheckThreadCount(options.threads));
+    RETURN_IF_ERROR(CheckBackward(options.backward));
     RETURN_IF_ERROR(CheckOps(program));
     ASSIGN_OR_RETURN(Schedule schedule, Schedule::Of(program));
     return std::unique_ptr<Executor>(new Executor(program, scope, std::move(schedule), options));

@@ -16,6 +16,7 @@
 #include "absl/types/span.h"
 #include "proto/program/program_fwd.h"
 #include "runtime/backend.h"
+#include "runtime/backward_precision.h"
 #include "runtime/executor/constants.h"
 #include "runtime/executor/observation.h"
 #include "runtime/executor/plan.h"
@@ -34,6 +35,7 @@ struct ExecutorOptions {
   // The seed of random ops whose own seed is 0.
   uint64_t seed = 0;
   int threads = 1;
+  BackwardPrecision backward = BackwardPrecision::kFloat;
   // Whether a step that writes an FP32 that is not finite ends the run; no step then does the work
   // of two ops.
   bool check_finite = false;
@@ -52,11 +54,14 @@ struct ExecutorOptions {
   bool scope_is_shared = false;
 };
 
+// Error (kFailedPrecondition): the machine has no instructions for such a backward pass.
+absl::Status CheckBackward(BackwardPrecision precision);
+
 // A run allocates memory for the tensors that it returns, and otherwise only for a few values: the
 // multipliers of quantized channels, the phase of a schedule. Not for two threads at once.
 class Executor final : public Backend {
  public:
-  // Errors: those of CheckOps (planner.h), Schedule::Of and CheckThreadCount.
+  // Errors: those of CheckOps (planner.h), Schedule::Of, CheckThreadCount and CheckBackward.
   static absl::StatusOr<std::unique_ptr<Executor>> Create(const Program& program, Scope* scope,
                                                           const ExecutorOptions& options = {});
   ~Executor() override;

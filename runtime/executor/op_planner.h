@@ -21,6 +21,7 @@
 #include "ops/never_negative.h"
 #include "ops/op_form.h"
 #include "proto/program/program_fwd.h"
+#include "runtime/backward_precision.h"
 #include "runtime/executor/demand.h"
 #include "runtime/executor/op_forms.h"
 #include "runtime/executor/plan.h"
@@ -65,6 +66,7 @@ class BlockPlanner {
 // What the planners of all ops of a block share.
 struct Planning {
   Era era;
+  BackwardPrecision backward;
   // Each op's place among all ops of the program except feeds and fetches.
   const absl::flat_hash_map<const Op*, uint32_t>& numbers;
   // The ops that have begun at a step (schedule.h).
@@ -91,6 +93,8 @@ class OpPlanner {
   const Op& op() const { return op_; }
   const std::string& type() const { return attributes_.op().type(); }
   Era era() const { return planning_.era; }
+  // What the gradients of products and convolutions multiply.
+  BackwardPrecision backward() const { return planning_.backward; }
   uint32_t number() const { return planning_.numbers.at(&op_); }
   const OpAttributes& attributes() const { return attributes_; }
   // A FLOAT attribute, as kernels take it.

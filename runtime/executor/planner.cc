@@ -103,9 +103,8 @@ class Planner final : public BlockPlanner {
                        PlanBuilder* builder) {
     const LiveOps& live = shared_.Of(block, wanted);
     const Planning planning{
-        era_,           shared_.numbers(), shared_.begun(),          live.demand,
-        live.gradients, shared_.forms(),   shared_.never_negative(), *builder,
-        *this};
+        era_,           request_.backward, shared_.numbers(),        shared_.begun(), live.demand,
+        live.gradients, shared_.forms(),   shared_.never_negative(), *builder,        *this};
     // This comes first, because an op may do the work of later ones.
     for (const LiveOp& op : live.ops) {
       if (absl::Status status = AddEntries(op, builder); !status.ok()) return AtOp(*op.op, status);

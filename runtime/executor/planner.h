@@ -20,6 +20,7 @@
 #include "ops/gradient_matcher.h"
 #include "ops/never_negative.h"
 #include "proto/program/program_fwd.h"
+#include "runtime/backward_precision.h"
 #include "runtime/executor/demand.h"
 #include "runtime/executor/observation.h"
 #include "runtime/executor/op_forms.h"
@@ -52,6 +53,7 @@ struct PlanRequest {
   // Whether parameters that the program does not write never change, so that what is computed from
   // them alone is computed once.
   bool has_constants = false;
+  BackwardPrecision backward = BackwardPrecision::kFloat;
 };
 
 // An op that runs.

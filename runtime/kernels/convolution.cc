@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -23,6 +24,9 @@ namespace {
 using dnnl::memory;
 
 constexpr auto kFloat = memory::data_type::f32;
+
+template <typename T>
+constexpr auto kTypeOf = std::is_same_v<T, Bfloat16> ? memory::data_type::bf16 : kFloat;
 
 Operand RowMajorFilters(const ConvolutionShape& shape) {
   return Operand::Elsewhere(RowMajor(FilterDims(shape), memory::data_type::f32));
@@ -82,10 +86,11 @@ class Forward final : public ConvolutionForward, public HasPackedForm {
   Execution convolve_;
 };
 
-class BackwardImages final : public ConvolutionBackwardImages {
+template <typename T>
+class BackwardImages final : public ConvolutionBackwardImages<T> {
  public:
   explicit BackwardImages(const ConvolutionShape& shape)
-      : desc_(BackwardImagesDesc(shape)),
+      : desc_(BackwardImagesDesc(shape, kTypeOf<T>)),
         filters_(RowMajorFilters(shape)),
         packed_(Operand::Elsewhere(desc_.weights_desc())),
         dy_(Operand::Elsewhere(desc_.diff_dst_desc())),
@@ -102,7 +107,7 @@ class BackwardImages final : public ConvolutionBackwardImages {
     pack_.Run();
   }
 
-  void Run(absl::Span<const float> dy, absl::Span<const uint8_t> filters,
+  void Run(absl::Span<const T> dy, absl::Span<const uint8_t> filters,
            absl::Span<float> dx) override {
     dy_.PointTo(dy);
     packed_.PointTo(filters);
@@ -122,10 +127,11 @@ class BackwardImages final : public ConvolutionBackwardImages {
   Execution convolve_;
 };
 
-class BackwardFilters final : public ConvolutionBackwardFilters {
+template <typename T>
+class BackwardFilters final : public ConvolutionBackwardFilters<T> {
  public:
   explicit BackwardFilters(const ConvolutionShape& shape)
-      : desc_(BackwardFiltersDesc(shape)),
+      : desc_(BackwardFiltersDesc(shape, kTypeOf<T>)),
         dfilters_(RowMajorFilters(shape)),
         packed_(Operand::Own(desc_.diff_weights_desc())),
         x_(Operand::Elsewhere(desc_.src_desc())),
@@ -134,8 +140,7 @@ class BackwardFilters final : public ConvolutionBackwardFilters {
                   {{DNNL_ARG_SRC, x_}, {DNNL_ARG_DIFF_DST, dy_}, {DNNL_ARG_DIFF_WEIGHTS, packed_}}),
         unpack_(Reordering(packed_, dfilters_)) {}
 
-  void Run(absl::Span<const float> x, absl::Span<const float> dy,
-           absl::Span<float> dfilters) override {
+  void Run(absl::Span<const T> x, absl::Span<const T> dy, absl::Span<float> dfilters) override {
     x_.PointTo(x);
     dy_.PointTo(dy);
     dfilters_.PointTo(dfilters);
@@ -211,6 +216,13 @@ absl::StatusOr<std::unique_ptr<Kernel>> PlanFor(ConvolutionShape& shape, const M
   });
 }
 
+// oneDNN computes products of bfloat16 without the instructions for them too, slowly.
+template <typename T>
+absl::Status CheckHasProducts() {
+  if (std::is_same_v<T, float> || HasBfloat16Products()) return absl::OkStatus();
+  return absl::UnimplementedError("the machine has no instructions that multiply bfloat16");
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ConvolutionForward>> ConvolutionForward::Plan(
@@ -227,14 +239,29 @@ absl::StatusOr<std::unique_ptr<ConvolutionForward>> ConvolutionForward::Plan(
   return PlanFor<ConvolutionForward, Forward>(shape, Epilogue(), false, epilogue);
 }
 
-absl::StatusOr<std::unique_ptr<ConvolutionBackwardImages>> ConvolutionBackwardImages::Plan(
+template <typename T>
+absl::StatusOr<std::unique_ptr<ConvolutionBackwardImages<T>>> ConvolutionBackwardImages<T>::Plan(
     ConvolutionShape shape) {
-  return PlanFor<ConvolutionBackwardImages, BackwardImages>(shape);
+  RETURN_IF_ERROR(CheckHasProducts<T>());
+  return PlanFor<ConvolutionBackwardImages, BackwardImages<T>>(shape);
+}
+template class ConvolutionBackwardImages<float>;
+template class ConvolutionBackwardImages<Bfloat16>;
+
+// Where filters of one pixel step over the images, most of what is written is zeros.
+bool IsFasterInBfloat16(const ConvolutionShape& shape) {
+  const auto& [rows, columns] = shape.window;
+  const bool steps = rows.stride > 1 || columns.stride > 1;
+  return !(steps && rows.kernel == 1 && columns.kernel == 1);
 }
 
-absl::StatusOr<std::unique_ptr<ConvolutionBackwardFilters>> ConvolutionBackwardFilters::Plan(
+template <typename T>
+absl::StatusOr<std::unique_ptr<ConvolutionBackwardFilters<T>>> ConvolutionBackwardFilters<T>::Plan(
     ConvolutionShape shape) {
-  return PlanFor<ConvolutionBackwardFilters, BackwardFilters>(shape);
+  RETURN_IF_ERROR(CheckHasProducts<T>());
+  return PlanFor<ConvolutionBackwardFilters, BackwardFilters<T>>(shape);
 }
+template class ConvolutionBackwardFilters<float>;
+template class ConvolutionBackwardFilters<Bfloat16>;
 
 }  // namespace fixpoint::kernels

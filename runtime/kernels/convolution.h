@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "runtime/kernels/bfloat16.h"
 #include "runtime/kernels/convolution_shape.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/packing.h"
@@ -40,20 +41,26 @@ class ConvolutionForward : public ConvolutionPrimitive, public PacksWeights<floa
                    EpilogueOperands operands, absl::Span<float> y) = 0;
 };
 
-// dx, of dy and packed filters.
+// dx, of dy and packed filters. T, here and below: float, or Bfloat16, whose products are added in
+// floats; filters are rounded to it where they are packed. Error, if it is Bfloat16
+// (kUnimplemented): !HasBfloat16Products().
+template <typename T>
 class ConvolutionBackwardImages : public ConvolutionPrimitive, public PacksWeights<float> {
  public:
   static absl::StatusOr<std::unique_ptr<ConvolutionBackwardImages>> Plan(ConvolutionShape shape);
-  virtual void Run(absl::Span<const float> dy, absl::Span<const uint8_t> filters,
+  virtual void Run(absl::Span<const T> dy, absl::Span<const uint8_t> filters,
                    absl::Span<float> dx) = 0;
 };
 
+// Whether the gradient of images takes less time in bfloat16; that of filters always does.
+bool IsFasterInBfloat16(const ConvolutionShape& shape);
+
 // dfilters, of x and dy.
+template <typename T>
 class ConvolutionBackwardFilters : public ConvolutionPrimitive {
  public:
   static absl::StatusOr<std::unique_ptr<ConvolutionBackwardFilters>> Plan(ConvolutionShape shape);
-  virtual void Run(absl::Span<const float> x, absl::Span<const float> dy,
-                   absl::Span<float> dfilters) = 0;
+  virtual void Run(absl::Span<const T> x, absl::Span<const T> dy, absl::Span<float> dfilters) = 0;
 };
 
 }  // namespace fixpoint::kernels

@@ -27,8 +27,10 @@ struct WindowDims {
 constexpr auto kDirect = dnnl::algorithm::convolution_direct;
 constexpr auto kFloat = memory::data_type::f32;
 
-dnnl::convolution_forward::primitive_desc FloatForwardDesc(const ConvolutionShape& shape) {
-  return ForwardDesc(shape, kFloat, kFloat, kFloat);
+// That of a gradient. next_impl reads it again.
+dnnl::convolution_forward::primitive_desc ForwardOf(const ConvolutionShape& shape,
+                                                    memory::data_type operands) {
+  return ForwardDesc(shape, operands, operands, operands);
 }
 
 bool StepsOverImages(const ConvolutionShape& shape) {
@@ -71,27 +73,26 @@ dnnl::convolution_forward::primitive_desc ForwardDesc(
           attr};
 }
 
-dnnl::convolution_backward_data::primitive_desc BackwardImagesDesc(const ConvolutionShape& shape) {
+dnnl::convolution_backward_data::primitive_desc BackwardImagesDesc(const ConvolutionShape& shape,
+                                                                   memory::data_type operands) {
   const WindowDims window(shape.window);
-  // next_impl reads it again.
-  const auto forward = FloatForwardDesc(shape);
+  const auto forward = ForwardOf(shape, operands);
   dnnl::convolution_backward_data::primitive_desc desc(
-      Engine(), kDirect, ImagesDesc(shape, kFloat), AnyLayout(FilterDims(shape), kFloat),
-      OutputDesc(shape), window.strides, window.gaps, window.before, window.after, forward,
-      Attributes());
+      Engine(), kDirect, ImagesDesc(shape, kFloat), AnyLayout(FilterDims(shape), operands),
+      OutputDesc(shape, operands), window.strides, window.gaps, window.before, window.after,
+      forward, Attributes());
   Choose(OnednnUse::kGradientOfImages, &desc);  // or what comes last
   return desc;
 }
 
 dnnl::convolution_backward_weights::primitive_desc BackwardFiltersDesc(
-    const ConvolutionShape& shape) {
+    const ConvolutionShape& shape, memory::data_type operands) {
   const WindowDims window(shape.window);
-  // next_impl reads it again.
-  const auto forward = FloatForwardDesc(shape);
+  const auto forward = ForwardOf(shape, operands);
   dnnl::convolution_backward_weights::primitive_desc desc(
-      Engine(), kDirect, ImagesDesc(shape, kFloat), AnyLayout(FilterDims(shape), kFloat),
-      OutputDesc(shape), window.strides, window.gaps, window.before, window.after, forward,
-      Attributes());
+      Engine(), kDirect, ImagesDesc(shape, operands), AnyLayout(FilterDims(shape), kFloat),
+      OutputDesc(shape, operands), window.strides, window.gaps, window.before, window.after,
+      forward, Attributes());
   if (StepsOverImages(shape) && shape.channels % 8 != 0) {
     CHECK(Choose(OnednnUse::kGradientOfSteppingFilters, &desc));
   }

@@ -23,9 +23,11 @@ dnnl::convolution_forward::primitive_desc ForwardDesc(
     const ConvolutionShape& shape, dnnl::memory::data_type images, dnnl::memory::data_type filters,
     dnnl::memory::data_type output, const dnnl::primitive_attr& attr = Attributes(),
     const dnnl::memory::desc& bias = {});
-dnnl::convolution_backward_data::primitive_desc BackwardImagesDesc(const ConvolutionShape& shape);
+// Gradients are f32, of operands of a type.
+dnnl::convolution_backward_data::primitive_desc BackwardImagesDesc(
+    const ConvolutionShape& shape, dnnl::memory::data_type operands);
 dnnl::convolution_backward_weights::primitive_desc BackwardFiltersDesc(
-    const ConvolutionShape& shape);
+    const ConvolutionShape& shape, dnnl::memory::data_type operands);
 
 }  // namespace fixpoint::kernels
 

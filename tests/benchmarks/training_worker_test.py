@@ -40,7 +40,7 @@ class TrainingWorkerTest(unittest.TestCase):
     def test_what_cannot_be_done_is_answered_with_why(self):
         for request, why in (
                 ({**_LOAD, "model": "x"}, 'there is no model "x"; want one of lenet5, '),
-                ({**_LOAD, "variant": "int8"}, 'variant is "int8"; want float or quantized'),
+                ({**_LOAD, "variant": "int8"}, 'variant is "int8"; want float, quantized or quantized_bf16'),
                 ({**_LOAD, "threads": 2}, "want a batch of 1 or more, and 1 thread"),
                 ({**_LOAD, "batch": 0}, "want a batch of 1 or more, and 1 thread"),
                 ({"cmd": "time", "slot": "b", "iters": 1}, "want a slot that was loaded, "),

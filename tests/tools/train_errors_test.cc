@@ -201,6 +201,11 @@ TEST_F(Train, WhatIsWrongIsToldByExitCode) {
       {{"--backend=gpu"},
        2,
        "--backend: no backend is called \"gpu\"; there are onednn, reference"},
+      {{"--backward=f16"}, 2, "--backward: no precision is called \"f16\"; there are f32, bf16"},
+      {{"--backward=bf16", "--backend=reference"},
+       4,
+       "--backward=bf16: the backend reference has no backward pass in bf16; want f32, or the "
+       "backend onednn"},
       {{"--dump=loss"}, 2, "--dump says what to write and --dump_output where; want both or none"},
       {{"--dump=fc_0.w", "--dump_output=x.npz"},
        2,

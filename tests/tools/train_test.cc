@@ -14,6 +14,8 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "runtime/backends.h"
+#include "runtime/backward_precision.h"
 #include "tests/testing/reference_data.h"
 #include "tests/testing/run_binary.h"
 #include "tests/tools/train_fixture.h"
@@ -157,6 +159,44 @@ TEST_F(Train, AResumedRunEqualsTheUninterruptedOne) {
       absl::StrSplit(WithoutSeconds(folder_.Read("parts.jsonl")), '\n');
   lines.erase(lines.begin() + 4);
   EXPECT_EQ(absl::StrJoin(lines, "\n"), WithoutSeconds(folder_.Read("whole.jsonl")));
+}
+
+TEST_F(Train, MultipliesBfloat16InTheBackwardPass) {
+  const auto flags = [](const std::string& backward, const std::string& save) {
+    return std::vector<std::string>{"--steps=8", "--backward=" + backward, "--save=" + save};
+  };
+  if (!CheckBackward(kDefaultBackend, BackwardPrecision::kBfloat16).ok()) {
+    GTEST_SKIP() << "for processors with AVX512_BF16";
+  }
+  for (const char* save : {"once", "again"}) ASSERT_EQ(Run(flags("bf16", save)).exit_code, 0);
+  ASSERT_EQ(Run(flags("f32", "floats")).exit_code, 0);
+  EXPECT_TRUE(BytesOf("once") == BytesOf("again"));
+  EXPECT_FALSE(BytesOf("once") == BytesOf("floats"));
+
+  ASSERT_EQ(Run({"--steps=3", "--backward=bf16", "--checkpoint_dir=run", "--report=run.textproto"})
+                .exit_code,
+            0);
+  EXPECT_THAT(folder_.Read("run.textproto"),
+              HasSubstr("  name: \"backward pass\"\n  value: \"bf16\"\n"));
+  const BinaryRun other = Run({"--steps=8", "--checkpoint_dir=run", "--resume"});
+  EXPECT_EQ(other.exit_code, 3);
+  EXPECT_EQ(other.err,
+            "train: run/step-3: belongs to a run with a backward pass in bf16, and this one has "
+            "f32; want the same\n");
+  const BinaryRun resumed =
+      Run({"--steps=8", "--backward=bf16", "--checkpoint_dir=run", "--resume", "--save=resumed"});
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
+  EXPECT_TRUE(BytesOf("resumed") == BytesOf("once"));
+}
+
+TEST_F(Train, RefusesABackwardPassThatTheProcessorLacks) {
+  setenv("ONEDNN_MAX_CPU_ISA", "AVX512_CORE", /*overwrite=*/1);
+  const BinaryRun run = Run({"--steps=1", "--backward=bf16"});
+  unsetenv("ONEDNN_MAX_CPU_ISA");
+  EXPECT_EQ(run.exit_code, 4);
+  EXPECT_EQ(run.err,
+            "train: --backward=bf16: a backward pass in bf16 needs AVX512_BF16, which this "
+            "processor lacks or ONEDNN_MAX_CPU_ISA leaves out; want one in f32\n");
 }
 
 TEST_F(Train, BeginsWithParametersThatAreGiven) {

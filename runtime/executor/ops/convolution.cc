@@ -1,6 +1,7 @@
 // conv2d, conv2d_transpose and their depthwise forms. Images lie channels last. Where both inputs
 // are codes, the sums are computed on integers; the gradients read the floats that the codes stand
-// for. A conv2d also does the work of the ops after it (epilogue.h), and so does any on integers.
+// for or, in bfloat16, the codes. A conv2d also does the work of the ops after it (epilogue.h), and
+// so does any on integers.
 
 #include "runtime/executor/ops/convolution.h"
 
@@ -8,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "ops/code_dtype.h"
@@ -15,11 +17,13 @@
 #include "ops/window.h"
 #include "proto/base/status_macros.h"
 #include "runtime/executor/op_plans.h"
+#include "runtime/executor/ops/bfloat16_operands.h"
 #include "runtime/executor/ops/epilogue.h"
 #include "runtime/executor/ops/image_form.h"
 #include "runtime/executor/ops/int8_convolution.h"
 #include "runtime/executor/ops/on_integers.h"
 #include "runtime/executor/ops/packed_weights.h"
+#include "runtime/kernels/bfloat16.h"
 #include "runtime/kernels/convolution.h"
 #include "runtime/kernels/integer_convolution.h"
 #include "runtime/kernels/integer_transposed_convolution.h"
@@ -70,16 +74,17 @@ absl::Status AddForward(OpPlanner& op, const kernels::ConvolutionShape& shape, B
   return absl::OkStatus();
 }
 
-// Adds the step that computes dx.
+// Adds the step that computes dx; T: float or Bfloat16.
+template <typename T>
 absl::Status AddBackwardImages(OpPlanner& op, const kernels::ConvolutionShape& shape, Buffer dy,
                                Buffer filter, Buffer dx, std::string name = "") {
-  ASSIGN_OR_RETURN(std::shared_ptr<kernels::ConvolutionBackwardImages> backward,
-                   kernels::ConvolutionBackwardImages::Plan(shape));
+  ASSIGN_OR_RETURN(std::shared_ptr<kernels::ConvolutionBackwardImages<T>> backward,
+                   kernels::ConvolutionBackwardImages<T>::Plan(shape));
   const Buffer packed = AddPacking<float>(op, backward, filter);
   op.AddStep({{dy, packed},
               {dx},
               [=](const StepContext& run) {
-                backward->Run(run.Floats(dy), run.Of<uint8_t>(packed), run.Floats(dx));
+                backward->Run(run.Of<T>(dy), run.Of<uint8_t>(packed), run.Floats(dx));
                 return absl::OkStatus();
               },
               backward->implementation(),
@@ -91,12 +96,40 @@ absl::Status AddBackwardImages(OpPlanner& op, const kernels::ConvolutionShape& s
 // Adds the step that computes dfilter.
 absl::Status AddBackwardFilters(OpPlanner& op, const kernels::ConvolutionShape& shape, Buffer x,
                                 Buffer dy, Buffer dfilter) {
-  ASSIGN_OR_RETURN(std::shared_ptr<kernels::ConvolutionBackwardFilters> backward,
-                   kernels::ConvolutionBackwardFilters::Plan(shape));
+  ASSIGN_OR_RETURN(std::shared_ptr<kernels::ConvolutionBackwardFilters<float>> backward,
+                   kernels::ConvolutionBackwardFilters<float>::Plan(shape));
   op.AddStep({{x, dy},
               {dfilter},
               [=](const StepContext& run) {
                 backward->Run(run.Floats(x), run.Floats(dy), run.Floats(dfilter));
+                return absl::OkStatus();
+              },
+              backward->implementation(),
+              OperationsOf(shape),
+              absl::StrCat(op.type(), " of filters")});
+  return absl::OkStatus();
+}
+
+// The same of inputs that are multiples of a step, and of a gradient that has the factors `steps`.
+absl::Status AddBackwardFilters(OpPlanner& op, const kernels::ConvolutionShape& shape,
+                                const Multiples& x, Buffer dy, std::optional<Buffer> steps,
+                                Buffer dfilter) {
+  using kernels::Bfloat16;
+  ASSIGN_OR_RETURN(std::shared_ptr<kernels::ConvolutionBackwardFilters<Bfloat16>> backward,
+                   kernels::ConvolutionBackwardFilters<Bfloat16>::Plan(shape));
+  std::vector<Buffer> reads = x.StepBuffers();
+  reads.insert(reads.end(), {x.numbers, dy});
+  if (steps) reads.push_back(*steps);
+  op.AddStep({std::move(reads),
+              {dfilter},
+              [=, taps = shape.taps()](const StepContext& run) {
+                const absl::Span<float> gradient = run.Floats(dfilter);
+                backward->Run(run.Of<Bfloat16>(x.numbers), run.Of<Bfloat16>(dy), gradient);
+                const float step = x.StepIn(run);
+                for (int64_t i = 0; i < shape.filters; ++i) {
+                  const float factor = steps ? step / run.Floats(*steps)[i] : step;
+                  for (int64_t tap = i * taps; tap < (i + 1) * taps; ++tap) gradient[tap] *= factor;
+                }
                 return absl::OkStatus();
               },
               backward->implementation(),
@@ -128,23 +161,48 @@ absl::Status PlanConvolution(OpPlanner& op) {
   return AddForward(op, shape, x, filter, output, own, after);
 }
 
+absl::Status PlanGradientOfImages(OpPlanner& op, const kernels::ConvolutionShape& shape,
+                                  Layout layout, Buffer dy) {
+  ASSIGN_OR_RETURN(const Buffer filter, op.ReadFloats("Filter"));
+  const Buffer dx = op.WriteAs("Input@GRAD", op.InputType("Input"), layout);
+  return AddBackwardImages<float>(op, shape, dy, filter, dx, absl::StrCat(op.type(), " of images"));
+}
+
+absl::Status PlanGradientInBfloat16(OpPlanner& op, const kernels::ConvolutionShape& shape,
+                                    Layout layout, Buffer dy) {
+  const bool rounds_images = op.Wants("Input@GRAD") && kernels::IsFasterInBfloat16(shape);
+  if (op.Wants("Input@GRAD") && !rounds_images) {
+    RETURN_IF_ERROR(PlanGradientOfImages(op, shape, layout, dy));
+  }
+  if (!op.Wants("Filter@GRAD") && !rounds_images) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const FilterMultiples filter, ReadFilterNumbers(op, "Filter"));
+  const Buffer rounded = AddRounding(op, "Output@GRAD", dy, filter.steps);
+  if (op.Wants("Filter@GRAD")) {
+    ASSIGN_OR_RETURN(const Multiples x, ReadInBfloat16(op, "Input", layout));
+    const Buffer dfilter = op.WriteAs("Filter@GRAD", op.InputType("Filter"));
+    RETURN_IF_ERROR(AddBackwardFilters(op, shape, x, rounded, filter.steps, dfilter));
+  }
+  if (!rounds_images) return absl::OkStatus();
+  const Buffer dx = op.WriteAs("Input@GRAD", op.InputType("Input"), layout);
+  return AddBackwardImages<kernels::Bfloat16>(op, shape, rounded, filter.numbers, dx,
+                                              absl::StrCat(op.type(), " of images"));
+}
+
 absl::Status PlanGradient(OpPlanner& op) {
   RETURN_IF_ERROR(CheckNothingFused(op.op()));
   ASSIGN_OR_RETURN(const kernels::ConvolutionShape shape, ConvolutionShapeOf(op));
   const ImageForm form = FormOf(op);
   RETURN_IF_ERROR(op.CheckDims("Output@GRAD", OutputOf(shape, form).dims));
   ASSIGN_OR_RETURN(const Buffer dy, op.ReadFloats("Output@GRAD", form.layout()));
+  if (op.backward() == BackwardPrecision::kBfloat16) {
+    return PlanGradientInBfloat16(op, shape, form.layout(), dy);
+  }
   if (op.Wants("Filter@GRAD")) {
     ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("Input", form.layout()));
     const Buffer dfilter = op.WriteAs("Filter@GRAD", op.InputType("Filter"));
     RETURN_IF_ERROR(AddBackwardFilters(op, shape, x, dy, dfilter));
   }
-  if (op.Wants("Input@GRAD")) {
-    ASSIGN_OR_RETURN(const Buffer filter, op.ReadFloats("Filter"));
-    const Buffer dx = op.WriteAs("Input@GRAD", op.InputType("Input"), form.layout());
-    RETURN_IF_ERROR(
-        AddBackwardImages(op, shape, dy, filter, dx, absl::StrCat(op.type(), " of images")));
-  }
+  if (op.Wants("Input@GRAD")) return PlanGradientOfImages(op, shape, form.layout(), dy);
   return absl::OkStatus();
 }
 
@@ -166,7 +224,7 @@ absl::Status PlanTransposed(OpPlanner& op) {
   ASSIGN_OR_RETURN(const Buffer input, op.ReadFloats("Input", form.layout()));
   ASSIGN_OR_RETURN(const Buffer filter, ReadWeightFloats(op, "Filter"));
   const Buffer output = op.WriteAs("Output", type, form.layout());
-  return AddBackwardImages(op, shape, input, filter, output);
+  return AddBackwardImages<float>(op, shape, input, filter, output);
 }
 
 absl::Status PlanTransposedGradient(OpPlanner& op) {

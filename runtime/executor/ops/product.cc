@@ -1,5 +1,4 @@
-// mul, matmul, matmul_v2 and fc. Where both inputs are codes, the sums are computed on integers;
-// the gradients read the floats that the codes stand for.
+// mul, matmul, matmul_v2 and fc. Where both inputs are codes, the sums are computed on integers.
 
 #include "runtime/executor/ops/product.h"
 
@@ -11,13 +10,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/fused_work.h"
-#include "ops/op_schema.h"
 #include "ops/op_traits.h"
 #include "proto/base/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/epilogue.h"
 #include "runtime/executor/ops/on_integers.h"
 #include "runtime/executor/ops/packed_weights.h"
+#include "runtime/executor/ops/product_gradient.h"
 #include "runtime/kernels/arithmetic.h"
 #include "runtime/kernels/integer_product.h"
 #include "runtime/kernels/product.h"
@@ -110,32 +109,6 @@ absl::StatusOr<PlannedProduct> BmmProduct(const OpPlanner& op) {
 
 using ProductFunction = absl::StatusOr<PlannedProduct> (*)(const OpPlanner& op);
 
-int64_t OperationsOf(const ProductShape& shape) { return 2 * shape.out_size() * shape.inner; }
-
-// An operand that was read, repeated by a step where the other has more matrices.
-absl::StatusOr<Buffer> Repeated(OpPlanner& op, absl::string_view slot, Buffer read,
-                                const std::optional<Repetition>& repetition) {
-  if (!repetition) return read;
-  kernels::StridedLayout from = kernels::RowMajorLayout(repetition->own);
-  for (size_t i = 0; i < from.strides.size(); ++i) {
-    if (repetition->own[i] != repetition->repeated[i]) from.strides[i] = 0;
-  }
-  ASSIGN_OR_RETURN(const std::shared_ptr<kernels::StridedCopy> copy,
-                   kernels::StridedCopy::Plan(repetition->repeated, from,
-                                              kernels::RowMajorLayout(repetition->repeated)));
-  const Buffer repeated = op.Scratch(slot, VarType::FP32, Volume(repetition->repeated));
-  op.AddStep({{read},
-              {repeated},
-              [=](const StepContext& run) {
-                copy->Run<float>(run.Floats(read), run.Floats(repeated));
-                return absl::OkStatus();
-              },
-              "",
-              0,
-              absl::StrCat("repeat ", slot)});
-  return repeated;
-}
-
 // What a product writes: its columns are the last axis.
 EpilogueInput MatrixOf(const TensorType& type) {
   return {"Out", type, static_cast<int>(type.dims.size()) - 1, Layout::kRowMajor};
@@ -183,76 +156,6 @@ absl::Status PlanFc(OpPlanner& op) {
   ASSIGN_OR_RETURN(const Buffer input, op.ReadFloats("Input"));
   ASSIGN_OR_RETURN(const Buffer w, ReadWeightFloats(op, "W"));
   return AddForwardProduct(op, shape, input, w, output, own, FindOpsAfter(op, output, own));
-}
-
-// A product that gives the gradient of an operand.
-struct GradientTerm {
-  ProductShape shape;
-  Buffer x;
-  Buffer y;
-};
-
-// The sum of what an operand is repeated for.
-absl::StatusOr<std::shared_ptr<kernels::Reduction>> SumOver(const Repetition& repetition) {
-  kernels::ReductionShape sum{kernels::ReductionType::kSum, repetition.repeated, {}};
-  for (size_t i = 0; i < sum.dims.size(); ++i) {
-    if (repetition.own[i] != sum.dims[i]) sum.axes.push_back(static_cast<int64_t>(i));
-  }
-  return kernels::Reduction::Plan(sum);
-}
-
-// Adds the steps that compute the gradient of an operand: a product, summed over the matrices that
-// the operand was repeated for.
-absl::Status AddGradient(OpPlanner& op, absl::string_view slot, const GradientTerm& term,
-                         float alpha, const std::optional<Repetition>& repetition) {
-  const std::string gradient = absl::StrCat(slot, kGradientSuffix);
-  const std::string name = absl::StrCat(op.type(), " of ", slot);
-  const TensorType type = op.InputType(slot);
-  if (!repetition) {
-    return AddProduct(op, term.shape, alpha, term.x, term.y, op.WriteAs(gradient, type), name);
-  }
-  const Buffer terms = op.Scratch(gradient, VarType::FP32, Volume(repetition->repeated));
-  RETURN_IF_ERROR(AddProduct(op, term.shape, alpha, term.x, term.y, terms, name));
-  ASSIGN_OR_RETURN(const std::shared_ptr<kernels::Reduction> reduction, SumOver(*repetition));
-  const Buffer out = op.WriteAs(gradient, type);
-  op.AddStep({{terms},
-              {out},
-              [=](const StepContext& run) {
-                reduction->Run(run.Floats(terms), run.Floats(out));
-                return absl::OkStatus();
-              },
-              reduction->implementation(),
-              0,
-              absl::StrCat("sum of ", gradient)});
-  return absl::OkStatus();
-}
-
-// With A = X or its transpose, and B = Y or its transpose: dA = dOut * B^T and dB = A^T * dOut,
-// and dX and dY are those or their transposes.
-absl::Status PlanGradient(OpPlanner& op, ProductFunction product_of) {
-  ASSIGN_OR_RETURN(const PlannedProduct product, product_of(op));
-  const ProductShape& s = product.shape;
-  RETURN_IF_ERROR(op.CheckSize("Out@GRAD", s.out_size()));
-  ASSIGN_OR_RETURN(const Buffer dout, op.ReadFloats("Out@GRAD"));
-  if (op.Wants("Y@GRAD")) {
-    ASSIGN_OR_RETURN(Buffer x, op.ReadFloats("X"));
-    ASSIGN_OR_RETURN(x, Repeated(op, "X", x, product.x));
-    const GradientTerm term =
-        s.transpose_y
-            ? GradientTerm{{s.batch, s.columns, s.rows, s.inner, true, s.transpose_x}, dout, x}
-            : GradientTerm{{s.batch, s.inner, s.rows, s.columns, !s.transpose_x, false}, x, dout};
-    RETURN_IF_ERROR(AddGradient(op, "Y", term, product.alpha, product.y));
-  }
-  if (op.Wants("X@GRAD")) {
-    ASSIGN_OR_RETURN(Buffer y, op.ReadFloats("Y"));
-    ASSIGN_OR_RETURN(y, Repeated(op, "Y", y, product.y));
-    const GradientTerm term =
-        s.transpose_x
-            ? GradientTerm{{s.batch, s.inner, s.columns, s.rows, s.transpose_y, true}, y, dout}
-            : GradientTerm{{s.batch, s.rows, s.columns, s.inner, false, !s.transpose_y}, dout, y};
-    RETURN_IF_ERROR(AddGradient(op, "X", term, product.alpha, product.x));
-  }
-  return absl::OkStatus();
 }
 
 // Alpha * X * Y of an addmm.
@@ -313,9 +216,9 @@ absl::Status PlanAddmm(OpPlanner& op) {
 }
 
 absl::Status PlanAddmmGradient(OpPlanner& op) {
-  RETURN_IF_ERROR(PlanGradient(op, AddmmProduct));
-  if (!op.Wants("Input@GRAD")) return absl::OkStatus();
   ASSIGN_OR_RETURN(const PlannedProduct product, AddmmProduct(op));
+  RETURN_IF_ERROR(PlanProductGradient(op, product));
+  if (!op.Wants("Input@GRAD")) return absl::OkStatus();
   ASSIGN_OR_RETURN(const Repetition addend, AddendOf(op, product.shape));
   std::shared_ptr<kernels::Reduction> reduction;
   if (addend.own != addend.repeated) {
@@ -342,6 +245,31 @@ absl::Status PlanAddmmGradient(OpPlanner& op) {
 }
 
 }  // namespace
+
+int64_t OperationsOf(const ProductShape& shape) { return 2 * shape.out_size() * shape.inner; }
+
+absl::StatusOr<Buffer> Repeated(OpPlanner& op, absl::string_view slot, Buffer read,
+                                const std::optional<Repetition>& repetition) {
+  if (!repetition) return read;
+  kernels::StridedLayout from = kernels::RowMajorLayout(repetition->own);
+  for (size_t i = 0; i < from.strides.size(); ++i) {
+    if (repetition->own[i] != repetition->repeated[i]) from.strides[i] = 0;
+  }
+  ASSIGN_OR_RETURN(const std::shared_ptr<kernels::StridedCopy> copy,
+                   kernels::StridedCopy::Plan(repetition->repeated, from,
+                                              kernels::RowMajorLayout(repetition->repeated)));
+  const Buffer repeated = op.Scratch(slot, VarType::FP32, Volume(repetition->repeated));
+  op.AddStep({{read},
+              {repeated},
+              [=](const StepContext& run) {
+                copy->Run<float>(run.Floats(read), run.Floats(repeated));
+                return absl::OkStatus();
+              },
+              "",
+              0,
+              absl::StrCat("repeat ", slot)});
+  return repeated;
+}
 
 absl::StatusOr<PlannedProduct> MulProduct(const OpPlanner& op) {
   const DimsView x = op.InputDims("X");
@@ -434,7 +362,8 @@ OpPlans ProductPlans() {
     plans.push_back(
         {type, [product_of = product_of](OpPlanner& op) { return PlanProduct(op, product_of); }});
     plans.push_back({absl::StrCat(type, "_grad"), [product_of = product_of](OpPlanner& op) {
-                       return PlanGradient(op, product_of);
+                       ASSIGN_OR_RETURN(const PlannedProduct product, product_of(op));
+                       return PlanProductGradient(op, product);
                      }});
   }
   return plans;

@@ -32,6 +32,13 @@ struct PlannedProduct {
   std::optional<Repetition> y;
 };
 
+// Multiplications and additions.
+int64_t OperationsOf(const kernels::ProductShape& shape);
+
+// An operand that was read, repeated by a step where the other has more matrices.
+absl::StatusOr<Buffer> Repeated(OpPlanner& op, absl::string_view slot, Buffer read,
+                                const std::optional<Repetition>& repetition);
+
 // The product that mul, or matmul_v2, computes. Error (kInvalidArgument): X and Y do not fit each
 // other.
 absl::StatusOr<PlannedProduct> MulProduct(const OpPlanner& op);

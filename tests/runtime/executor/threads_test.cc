@@ -8,11 +8,13 @@
 #include <cstdint>
 #include <new>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "proto/program/program.h"
+#include "runtime/backward_precision.h"
 #include "runtime/executor/executor.h"
 #include "runtime/random.h"
 #include "runtime/scope.h"
@@ -43,7 +45,7 @@ Tensor Drawn(std::vector<int64_t> dims, uint32_t number) {
 }
 
 // Gradients of a new executor in a process whose threads were `before`.
-std::vector<Tensor> Gradients(int threads, int before) {
+std::vector<Tensor> Gradients(int threads, BackwardPrecision backward, int before) {
   const Program program = ParsedProgram(kStep);
   Scope scope;
   scope.Set("x", Drawn({8, 32, 16, 16}, 1));
@@ -53,6 +55,7 @@ std::vector<Tensor> Gradients(int threads, int before) {
   kernels::UseThreads(before);
   ExecutorOptions options;
   options.threads = threads;
+  options.backward = backward;
   const auto executor = Executor::Create(program, &scope, options);
   EXPECT_TRUE(executor.ok()) << executor.status();
   auto run = (*executor)->Run({}, {"dx", "dw", "dm", "dn"}, 0);
@@ -62,19 +65,28 @@ std::vector<Tensor> Gradients(int threads, int before) {
   return *std::move(run);
 }
 
-class Threads : public testing::TestWithParam<int> {};
+class Threads : public testing::TestWithParam<std::tuple<int, BackwardPrecision>> {};
 
 TEST_P(Threads, OfOneNumberGiveTheSameGradients) {
-  const std::vector<Tensor> first = Gradients(GetParam(), /*before=*/2);
+  const auto [threads, backward] = GetParam();
+  if (!CheckBackward(backward).ok()) GTEST_SKIP() << CheckBackward(backward);
+  const std::vector<Tensor> first = Gradients(threads, backward, /*before=*/2);
   for (const int before : {1, 2, 3, 4}) {
-    const std::vector<Tensor> again = Gradients(GetParam(), before);
+    const std::vector<Tensor> again = Gradients(threads, backward, before);
     for (size_t i = 0; i < first.size(); ++i) {
       EXPECT_EQ(again[i].bytes(), first[i].bytes()) << i << " after " << before;
     }
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Numbers, Threads, testing::Values(1, 2, 3));
+INSTANTIATE_TEST_SUITE_P(Numbers, Threads,
+                         testing::Combine(testing::Values(1, 2, 3),
+                                          testing::Values(BackwardPrecision::kFloat,
+                                                          BackwardPrecision::kBfloat16)),
+                         [](const auto& info) {
+                           return absl::StrCat(std::get<0>(info.param), "In",
+                                               BackwardPrecisionName(std::get<1>(info.param)));
+                         });
 
 // What is thrown in a loop of OpenMP, and not caught there, ends the process.
 TEST(RunOnThreads, ThrowsWhatOneOfThemThrows) {

@@ -14,7 +14,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "runtime/kernels/bfloat16.h"
 #include "runtime/kernels/threads.h"
+#include "tests/runtime/kernels/bfloat16_values.h"
 #include "tests/runtime/kernels/convolution_cases.h"
 
 namespace fixpoint::kernels {
@@ -65,7 +67,7 @@ TEST_P(FloatConvolution, RunsForward) {
 }
 
 TEST_P(FloatConvolution, GivesTheGradientOfImages) {
-  const auto backward = ConvolutionBackwardImages::Plan(shape_);
+  const auto backward = ConvolutionBackwardImages<float>::Plan(shape_);
   ASSERT_TRUE(backward.ok()) << backward.status();
   EXPECT_FALSE(IsSlow((*backward)->implementation())) << (*backward)->implementation();
   std::vector<float> dx(shape_.input_size());
@@ -78,7 +80,7 @@ TEST_P(FloatConvolution, GivesTheGradientOfImages) {
 }
 
 TEST_P(FloatConvolution, GivesTheGradientOfFilters) {
-  const auto backward = ConvolutionBackwardFilters::Plan(shape_);
+  const auto backward = ConvolutionBackwardFilters<float>::Plan(shape_);
   ASSERT_TRUE(backward.ok()) << backward.status();
   EXPECT_FALSE(IsSlow((*backward)->implementation())) << (*backward)->implementation();
   std::vector<float> dfilters(shape_.filter_size());
@@ -90,15 +92,55 @@ TEST_P(FloatConvolution, GivesTheGradientOfFilters) {
   ExpectNear(dfilters, expected);
 }
 
+class Bfloat16Convolution : public FloatConvolution {
+ protected:
+  void SetUp() override {
+    if (!HasBfloat16Products()) GTEST_SKIP() << "for processors with AVX512_BF16";
+  }
+
+  const std::vector<Bfloat16> rounded_x_ = InBfloat16(x_);
+  const std::vector<Bfloat16> rounded_filters_ = InBfloat16(filters_);
+  const std::vector<Bfloat16> rounded_dy_ = InBfloat16(dy_);
+};
+
+TEST_P(Bfloat16Convolution, GivesTheGradientOfImages) {
+  const auto backward = ConvolutionBackwardImages<Bfloat16>::Plan(shape_);
+  ASSERT_TRUE(backward.ok()) << backward.status();
+  EXPECT_FALSE(IsSlow((*backward)->implementation())) << (*backward)->implementation();
+  std::vector<float> dx(shape_.input_size());
+  (*backward)->Run(rounded_dy_, Packed(**backward, filters_), absl::MakeSpan(dx));
+  std::vector<Sum> expected(dx.size());
+  ForEachTap(shape_, [&](int64_t out, int64_t x, int64_t tap) {
+    expected[x].Add(double{ValueOf(rounded_dy_[out])} * ValueOf(rounded_filters_[tap]));
+  });
+  ExpectNear(dx, expected);
+}
+
+TEST_P(Bfloat16Convolution, GivesTheGradientOfFilters) {
+  const auto backward = ConvolutionBackwardFilters<Bfloat16>::Plan(shape_);
+  ASSERT_TRUE(backward.ok()) << backward.status();
+  EXPECT_FALSE(IsSlow((*backward)->implementation())) << (*backward)->implementation();
+  std::vector<float> dfilters(shape_.filter_size());
+  (*backward)->Run(rounded_x_, rounded_dy_, absl::MakeSpan(dfilters));
+  std::vector<Sum> expected(dfilters.size());
+  ForEachTap(shape_, [&](int64_t out, int64_t x, int64_t tap) {
+    expected[tap].Add(double{ValueOf(rounded_x_[x])} * ValueOf(rounded_dy_[out]));
+  });
+  ExpectNear(dfilters, expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, Bfloat16Convolution, testing::ValuesIn(ConvolutionCases()),
+                         [](const auto& info) { return info.param.name; });
+
 // A kernel runs in any thread, while another one that the same thread planned runs.
 TEST_P(FloatConvolution, RunsInThreadsThatDidNotPlanIt) {
   UseThreads(1);
-  const auto one = ConvolutionBackwardFilters::Plan(shape_);
-  const auto other = ConvolutionBackwardFilters::Plan(shape_);
+  const auto one = ConvolutionBackwardFilters<float>::Plan(shape_);
+  const auto other = ConvolutionBackwardFilters<float>::Plan(shape_);
   ASSERT_TRUE(one.ok()) << one.status();
   std::vector<float> alone(filters_.size());
   (*one)->Run(x_, dy_, absl::MakeSpan(alone));
-  const auto run = [&](ConvolutionBackwardFilters* kernel) {
+  const auto run = [&](ConvolutionBackwardFilters<float>* kernel) {
     UseThreads(1);
     std::vector<float> dfilters(filters_.size());
     for (int i = 0; i < 10; ++i) {

@@ -14,7 +14,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "runtime/kernels/bfloat16.h"
+#include "runtime/kernels/bfloat16_product.h"
 #include "runtime/kernels/integer_product.h"
+#include "tests/runtime/kernels/bfloat16_values.h"
 #include "tests/runtime/kernels/coding_cases.h"
 
 namespace fixpoint::kernels {
@@ -82,6 +85,35 @@ TEST_P(FloatProducts, EqualPlainLoops) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, FloatProducts, testing::ValuesIn(Cases()),
+                         [](const auto& info) { return info.param.name; });
+
+class Bfloat16Products : public testing::TestWithParam<Case> {};
+
+TEST_P(Bfloat16Products, EqualPlainLoopsOverRoundedNumbers) {
+  if (!HasBfloat16Products()) GTEST_SKIP() << "for processors with AVX512_BF16";
+  const ProductShape& shape = GetParam().shape;
+  std::vector<float> x(shape.x_size());
+  std::vector<float> y(shape.y_size());
+  for (size_t i = 0; i < x.size(); ++i) x[i] = std::sin(0.7f * static_cast<float>(i));
+  for (size_t i = 0; i < y.size(); ++i) y[i] = std::cos(0.3f * static_cast<float>(i));
+  const std::vector<Bfloat16> rounded_x = InBfloat16(x);
+  const std::vector<Bfloat16> rounded_y = InBfloat16(y);
+  const auto product = Bfloat16Product::Plan(shape);
+  ASSERT_TRUE(product.ok()) << product.status();
+  EXPECT_EQ((*product)->implementation().find("ref"), std::string::npos)
+      << (*product)->implementation();
+  std::vector<float> out(shape.out_size());
+  (*product)->Run(rounded_x, Packed(**product, rounded_y), absl::MakeSpan(out));
+  std::vector<double> expected(out.size(), 0);
+  ForEachTerm(shape, [&](int64_t out_i, int64_t x_i, int64_t y_i) {
+    expected[out_i] += double{ValueOf(rounded_x[x_i])} * ValueOf(rounded_y[y_i]);
+  });
+  for (size_t i = 0; i < out.size(); ++i) {
+    ASSERT_NEAR(out[i], expected[i], 1e-6 * static_cast<double>(shape.inner)) << i;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, Bfloat16Products, testing::ValuesIn(Cases()),
                          [](const auto& info) { return info.param.name; });
 
 // Codes that look random, or all as large as they can be.

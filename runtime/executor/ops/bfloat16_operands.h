@@ -1,0 +1,45 @@
+// What a gradient multiplies in bfloat16 (docs/numerics.md). Where an operand of the forward op is
+// codes, the gradient multiplies the codes, which are exact, and the steps between them: that of
+// the inputs is a factor of the result, and those of filters are factors of the gradient, which
+// alone is rounded.
+
+#ifndef FIXPOINT_RUNTIME_EXECUTOR_OPS_BFLOAT16_OPERANDS_H_
+#define FIXPOINT_RUNTIME_EXECUTOR_OPS_BFLOAT16_OPERANDS_H_
+
+#include <optional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "runtime/executor/op_planner.h"
+
+namespace fixpoint::executor {
+
+// What an input's elements are multiples of: numbers times the step of the codes.
+struct Multiples {
+  Buffer numbers;
+  std::optional<Codes> codes;  // nothing: the step is 1
+
+  std::vector<Buffer> StepBuffers() const;
+  float StepIn(const StepContext& run) const;
+};
+
+// Adds the step that makes them, BF16 and exact if the input is held as codes with one range, and
+// rounded floats if not. Error: that of OpPlanner::ReadFloats.
+absl::StatusOr<Multiples> ReadInBfloat16(OpPlanner& op, absl::string_view slot, Layout layout);
+
+// The same of filters, [filters, ...], as floats that bfloat16 holds if they are held as codes.
+struct FilterMultiples {
+  Buffer numbers;
+  std::optional<Buffer> steps;  // of each filter, none of them 0; nothing: all are 1
+};
+absl::StatusOr<FilterMultiples> ReadFilterNumbers(OpPlanner& op, absl::string_view slot);
+
+// Adds the step that rounds floats to BF16: each times the factor of its place in a line, if there
+// are factors.
+Buffer AddRounding(OpPlanner& op, absl::string_view what, Buffer floats,
+                   std::optional<Buffer> factors = std::nullopt);
+
+}  // namespace fixpoint::executor
+
+#endif  // FIXPOINT_RUNTIME_EXECUTOR_OPS_BFLOAT16_OPERANDS_H_

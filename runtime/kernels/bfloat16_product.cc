@@ -1,0 +1,63 @@
+#include "runtime/kernels/bfloat16_product.h"
+
+#include "absl/status/status.h"
+#include "proto/base/status_macros.h"
+#include "runtime/kernels/onednn.h"
+#include "runtime/kernels/product_descs.h"
+
+namespace fixpoint::kernels {
+namespace {
+
+constexpr auto kBfloat16 = dnnl::memory::data_type::bf16;
+
+class PlannedProduct final : public Bfloat16Product {
+ public:
+  explicit PlannedProduct(const ProductShape& shape)
+      : desc_(ProductDesc(shape, kBfloat16, kBfloat16, dnnl::memory::data_type::f32)),
+        x_(Operand::Elsewhere(desc_.src_desc())),
+        y_(Operand::Elsewhere(YDesc(shape, kBfloat16))),
+        packed_(Operand::Elsewhere(desc_.weights_desc())),
+        out_(Operand::Elsewhere(desc_.dst_desc())),
+        pack_(Reordering(y_, packed_)),
+        multiply_(desc_, {{DNNL_ARG_SRC, x_}, {DNNL_ARG_WEIGHTS, packed_}, {DNNL_ARG_DST, out_}}) {}
+
+  int64_t packed_bytes() const override { return packed_.bytes(); }
+  void Pack(absl::Span<const Bfloat16> y, absl::Span<uint8_t> packed) override {
+    y_.PointTo(y);
+    packed_.PointTo(packed);
+    pack_.Run();
+  }
+
+  void Run(absl::Span<const Bfloat16> x, absl::Span<const uint8_t> y,
+           absl::Span<float> out) override {
+    x_.PointTo(x);
+    packed_.PointTo(y);
+    out_.PointTo(out);
+    multiply_.Run();
+  }
+
+  std::string implementation() const override { return desc_.impl_info_str(); }
+
+ private:
+  dnnl::matmul::primitive_desc desc_;
+  Operand x_;
+  Operand y_;
+  Operand packed_;
+  Operand out_;
+  Execution pack_;
+  Execution multiply_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Bfloat16Product>> Bfloat16Product::Plan(const ProductShape& shape) {
+  RETURN_IF_ERROR(CheckShape(shape));
+  if (!HasBfloat16Products()) {
+    return absl::UnimplementedError("the machine has no instructions that multiply bfloat16");
+  }
+  return Planned("a product", [&]() -> std::unique_ptr<Bfloat16Product> {
+    return std::make_unique<PlannedProduct>(shape);
+  });
+}
+
+}  // namespace fixpoint::kernels

@@ -1,0 +1,189 @@
+// Gradients in bfloat16: those in floats of the operands that were rounded, which is all that
+// differs.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "proto/program/program.h"
+#include "runtime/backward_precision.h"
+#include "runtime/executor/executor.h"
+#include "runtime/kernels/bfloat16.h"
+#include "runtime/random.h"
+#include "runtime/scope.h"
+#include "runtime/tensor.h"
+#include "tests/runtime/kernels/bfloat16_values.h"
+#include "tests/testing/parsed_program.h"
+
+namespace fixpoint::executor {
+namespace {
+
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+Tensor Drawn(std::vector<int64_t> dims, uint32_t number) {
+  Tensor tensor = *Tensor::Allocate(VarType::FP32, std::move(dims));
+  const RandomStream random(1, number, 0);
+  for (int64_t i = 0; i < tensor.size(); ++i) {
+    tensor.mutable_data<float>()[i] = static_cast<float>(2 * random.Uniform(i) - 1);
+  }
+  return tensor;
+}
+
+Tensor& Held(Scope* scope, const std::string& name) {
+  return std::get<Tensor>(*scope->FindOrNull(name));
+}
+
+float Rounded(float x) { return kernels::ValueOf(kernels::InBfloat16({x})[0]); }
+
+void Round(Tensor* tensor) {
+  for (float& x : tensor->mutable_data<float>()) x = Rounded(x);
+}
+
+struct Gradients {
+  std::vector<Tensor> values;
+  std::string plan;
+};
+
+Gradients Computed(const char* text, BackwardPrecision backward, Scope* scope,
+                   const std::vector<std::string>& fetches) {
+  const Program program = ParsedProgram(text);
+  ExecutorOptions options;
+  options.backward = backward;
+  const auto executor = Executor::Create(program, scope, options);
+  EXPECT_TRUE(executor.ok()) << executor.status();
+  auto run = (*executor)->Run({}, fetches, 0);
+  EXPECT_TRUE(run.ok()) << run.status();
+  return {*std::move(run), (*executor)->PlanText()};
+}
+
+// But for the order of sums.
+void ExpectEqual(const Tensor& actual, const Tensor& expected) {
+  ASSERT_EQ(actual.size(), expected.size());
+  float largest = 0;
+  for (const float x : expected.data<float>()) largest = std::max(largest, std::fabs(x));
+  EXPECT_GT(largest, 0);
+  for (int64_t i = 0; i < expected.size(); ++i) {
+    ASSERT_NEAR(actual.data<float>()[i], expected.data<float>()[i], 2e-6 * largest) << i;
+  }
+}
+
+class Bfloat16Gradients : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!kernels::HasBfloat16Products()) GTEST_SKIP() << "for processors with AVX512_BF16";
+  }
+};
+
+constexpr char kFloats[] = R"(program version=2006002
+  block 0 {
+    conv2d_grad(Input=x, Filter=w, Output@GRAD=dy) -> (Input@GRAD=dx, Filter@GRAD=dw) {
+      paddings=[1, 1]}
+    depthwise_conv2d_grad(Input=x, Filter=u, Output@GRAD=dv) -> (
+      Input@GRAD=dxu, Filter@GRAD=du) {paddings=[1, 1], strides=[2, 2], groups=24}
+    matmul_v2_grad(X=m, Y=n, Out@GRAD=dp) -> (X@GRAD=dm, Y@GRAD=dn) {trans_y=true}
+    matmul_grad(X=b, Y=c, Out@GRAD=dd) -> (X@GRAD=db, Y@GRAD=dc) {alpha=0.5}
+  })";
+
+TEST_F(Bfloat16Gradients, AreThoseOfRoundedFloats) {
+  const std::vector<std::string> operands = {"x", "w",  "dy", "u", "dv", "m",
+                                             "n", "dp", "b",  "c", "dd"};
+  const std::vector<std::vector<int64_t>> dims = {
+      {2, 24, 9, 7}, {16, 24, 3, 3}, {2, 16, 9, 7}, {24, 1, 3, 3}, {2, 24, 5, 4}, {10, 33},
+      {12, 33},      {10, 12},       {3, 5, 8},     {1, 8, 6},     {3, 5, 6}};
+  Scope scope;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    scope.Set(operands[i], Drawn(dims[i], static_cast<uint32_t>(i)));
+  }
+  const std::vector<std::string> fetches = {"dx", "dw", "dxu", "du", "dm", "dn", "db", "dc"};
+  const Gradients actual = Computed(kFloats, BackwardPrecision::kBfloat16, &scope, fetches);
+  for (const std::string& name : operands) Round(&Held(&scope, name));
+  const Gradients expected = Computed(kFloats, BackwardPrecision::kFloat, &scope, fetches);
+  for (size_t i = 0; i < fetches.size(); ++i) {
+    SCOPED_TRACE(fetches[i]);
+    ExpectEqual(actual.values[i], expected.values[i]);
+  }
+  for (const char* gradient :
+       {"conv2d_grad of images", "conv2d_grad of filters", "depthwise_conv2d_grad of images",
+        "depthwise_conv2d_grad of filters", "matmul_v2_grad of X", "matmul_grad of Y"}) {
+    EXPECT_THAT(actual.plan, ContainsRegex(absl::StrCat(gradient, " <[^>]*bf16[^>]*>")));
+  }
+  EXPECT_THAT(expected.plan, Not(HasSubstr("bf16")));
+}
+
+constexpr char kCodes[] = R"(program version=2006002
+  block 0 {
+    fake_quantize_dequantize_abs_max(X=x) -> (Out=xd, OutScale=xs) {bit_length=8}
+    fake_channel_wise_quantize_dequantize_abs_max(X=w) -> (Out=wd, OutScale=ws) {
+      bit_length=8, quant_axis=0}
+    conv2d(Input=xd, Filter=wd) -> (Output=y) {paddings=[1, 1]}
+    conv2d_grad(Input=xd, Filter=wd, Output@GRAD=dy) -> (Input@GRAD=dx, Filter@GRAD=dw) {
+      paddings=[1, 1]}
+  })";
+
+// What is rounded is the gradient, times the steps between the codes of the filters.
+TEST_F(Bfloat16Gradients, MultiplyCodesExactly) {
+  constexpr int64_t kFilters = 16;
+  Scope scope;
+  scope.Set("x", Drawn({2, 8, 9, 7}, 1));
+  scope.Set("w", Drawn({kFilters, 8, 3, 3}, 2));
+  scope.Set("dy", Drawn({2, kFilters, 9, 7}, 3));
+  // A filter of nothing but zeros has no step, and a gradient.
+  for (int64_t i = 0; i < 8 * 3 * 3; ++i) Held(&scope, "w").mutable_data<float>()[i] = 0;
+  const Gradients actual =
+      Computed(kCodes, BackwardPrecision::kBfloat16, &scope, {"dx", "dw", "ws", "y"});
+  absl::Span<float> dy = Held(&scope, "dy").mutable_data<float>();
+  for (size_t i = 0; i < dy.size(); ++i) {
+    const float range = actual.values[2].data<float>()[i / (9 * 7) % kFilters];
+    const float step = range != 0 ? range / 127 : 1;
+    dy[i] = Rounded(dy[i] * step) / step;
+  }
+  const Gradients expected = Computed(kCodes, BackwardPrecision::kFloat, &scope, {"dx", "dw", "y"});
+  ExpectEqual(actual.values[0], expected.values[0]);
+  ExpectEqual(actual.values[1], expected.values[1]);
+  EXPECT_EQ(actual.values[3].bytes(), expected.values[2].bytes());
+  EXPECT_THAT(actual.plan, HasSubstr("codes in bf16"));
+}
+
+constexpr char kSteppingPixels[] = R"(program version=2006002
+  block 0 {
+    conv2d_grad(Input=x, Filter=w, Output@GRAD=dy) -> (Input@GRAD=dx, Filter@GRAD=dw) {
+      strides=[2, 2]}
+  })";
+
+TEST_F(Bfloat16Gradients, StayFloatsWhereThatIsFaster) {
+  Scope scope;
+  scope.Set("x", Drawn({2, 16, 8, 8}, 1));
+  scope.Set("w", Drawn({32, 16, 1, 1}, 2));
+  scope.Set("dy", Drawn({2, 32, 4, 4}, 3));
+  const Gradients in_float =
+      Computed(kSteppingPixels, BackwardPrecision::kFloat, &scope, {"dx", "dw"});
+  const Gradients in_bfloat16 =
+      Computed(kSteppingPixels, BackwardPrecision::kBfloat16, &scope, {"dx", "dw"});
+  EXPECT_EQ(in_bfloat16.values[0].bytes(), in_float.values[0].bytes());
+  EXPECT_NE(in_bfloat16.values[1].bytes(), in_float.values[1].bytes());
+}
+
+TEST(BackwardInBfloat16, IsRefusedByProcessorsWithoutIt) {
+  if (kernels::HasBfloat16Products()) GTEST_SKIP() << "for processors without AVX512_BF16";
+  const Program program = ParsedProgram(kFloats);
+  Scope scope;
+  ExecutorOptions options;
+  options.backward = BackwardPrecision::kBfloat16;
+  EXPECT_EQ(Executor::Create(program, &scope, options).status(),
+            absl::FailedPreconditionError(
+                "a backward pass in bf16 needs AVX512_BF16, which this processor lacks or "
+                "ONEDNN_MAX_CPU_ISA leaves out; want one in f32"));
+}
+
+}  // namespace
+}  // namespace fixpoint::executor

@@ -5,7 +5,8 @@
 //
 // How fast each is as a multiple of oneDNN's kernel without a bias, if the machine has the
 // instructions for that, and of oneDNN's kernel of floats, by one thread's processor time: the
-// median of rounds in which all take turns, and, at the end, the geometric means over the shapes.
+// median of rounds in which all take turns, and, at the end, the geometric means over the shapes,
+// and over those of a kind.
 // Inputs are u8, and what is stored are u8 codes after a relu; of floats, floats after a relu.
 // ONEDNN_MAX_CPU_ISA=AVX2 and AVX512_CORE show the kernels of machines without VNNI.
 
@@ -61,6 +62,7 @@ Sizes SizesOf(const SumsProblem& problem) {
 
 // How fast a kernel is as a multiple of others.
 struct Rate {
+  SumsKind kind;
   double beside_onednn;  // 0: there is none
   double beside_floats;
 };
@@ -208,14 +210,14 @@ double Median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-void Print(const std::string& name, const Rate& rate) {
+void Print(const std::string& name, double beside_onednn, double beside_floats) {
   std::printf("  %-28s", name.c_str());
-  if (rate.beside_onednn > 0) {
-    std::printf(" %8.2f", rate.beside_onednn);
+  if (beside_onednn > 0) {
+    std::printf(" %8.2f", beside_onednn);
   } else {
     std::printf(" %8s", "-");
   }
-  std::printf(" %8.2f\n", rate.beside_floats);
+  std::printf(" %8.2f\n", beside_floats);
 }
 
 void Compare(const std::string& title, SumsProblem problem, Rates* all) {
@@ -248,8 +250,8 @@ void Compare(const std::string& title, SumsProblem problem, Rates* all) {
   }
   std::printf("%s, %.1f us in floats\n", title.c_str(), least * 1e6);
   for (size_t i = 0; i < contenders.size(); ++i) {
-    const Rate rate = {Median(beside_onednn[i]), Median(beside_floats[i])};
-    Print(contenders[i]->name(), rate);
+    const Rate rate = {KindOf(problem), Median(beside_onednn[i]), Median(beside_floats[i])};
+    Print(contenders[i]->name(), rate.beside_onednn, rate.beside_floats);
     (*all)[contenders[i]->name()].push_back(rate);
   }
 }
@@ -258,6 +260,30 @@ double GeometricMean(const std::vector<Rate>& rates, double Rate::*beside) {
   double sum = 0;
   for (const Rate& rate : rates) sum += std::log(rate.*beside);
   return std::exp(sum / static_cast<double>(rates.size()));
+}
+
+constexpr const char* kKindNames[kSumsKinds] = {"depthwise", "few products", "some", "many"};
+
+// For each kind of sums, the means beside floats.
+void PrintKinds(const Rates& all) {
+  std::printf("%-30s", "beside floats");
+  for (const char* const name : kKindNames) std::printf(" %12s", name);
+  std::printf("\n");
+  for (const auto& [name, rates] : all) {
+    std::printf("  %-28s", name.c_str());
+    for (int kind = 0; kind < kSumsKinds; ++kind) {
+      std::vector<Rate> of_kind;
+      for (const Rate& rate : rates) {
+        if (rate.kind == static_cast<SumsKind>(kind)) of_kind.push_back(rate);
+      }
+      if (of_kind.empty()) {
+        std::printf(" %12s", "-");
+      } else {
+        std::printf(" %12.2f", GeometricMean(of_kind, &Rate::beside_floats));
+      }
+    }
+    std::printf("\n");
+  }
 }
 
 const Epilogue kToCodes = {{EpilogueStage::Kind::kRelu}, {EpilogueStage::Kind::kMultiply, 0.3f}};
@@ -295,6 +321,11 @@ void Main() {
   CompareConvolution(1, 32, 1, 5, 28, &all);
   CompareConvolution(128, 128, 128, 3, 56, &all);
   CompareConvolution(512, 512, 512, 3, 14, &all);
+  CompareConvolution(240, 240, 240, 5, 28, &all);
+  CompareConvolution(1024, 1024, 1024, 3, 7, &all);
+  CompareConvolution(32, 64, 1, 1, 112, &all);
+  CompareConvolution(64, 128, 1, 1, 56, &all);
+  CompareConvolution(128, 128, 1, 1, 28, &all);
   CompareConvolution(512, 512, 1, 3, 7, &all);
   CompareConvolution(64, 64, 1, 3, 56, &all);
   CompareConvolution(64, 256, 1, 1, 56, &all);
@@ -320,9 +351,10 @@ void Main() {
   CompareProduct(1, 2048, 32, &all);
   std::printf("geometric means\n");
   for (const auto& [name, rates] : all) {
-    Print(name,
-          {GeometricMean(rates, &Rate::beside_onednn), GeometricMean(rates, &Rate::beside_floats)});
+    Print(name, GeometricMean(rates, &Rate::beside_onednn),
+          GeometricMean(rates, &Rate::beside_floats));
   }
+  PrintKinds(all);
 }
 
 }  // namespace

@@ -29,6 +29,19 @@ bool IsNotFinite(const absl::Status& status);
 // The error with the place in front of its message; it stays distinguishable.
 absl::Status AtPlace(absl::string_view place, const absl::Status& status);
 
+// Steps of a plan that multiply codes of 8 bits, and those of them that take longer than on floats
+// (runtime/kernels/integer_sums.h).
+struct CodedProducts {
+  int all = 0;
+  int slower_than_floats = 0;
+
+  CodedProducts& operator+=(const CodedProducts& others) {
+    all += others.all;
+    slower_than_floats += others.slower_than_floats;
+    return *this;
+  }
+};
+
 // A backend is made for one program and one scope, which outlive it; the program is not edited
 // meanwhile.
 class Backend {
@@ -57,6 +70,8 @@ class Backend {
   virtual std::string PlanText() const { return ""; }
   // Where the time of the runs was spent, if that is measured; else "".
   virtual std::string ProfileText() const { return ""; }
+  // Those of the plan that has the most slow ones; none for a backend that makes no plans.
+  virtual CodedProducts CountCodedProducts() const { return {}; }
 };
 
 }  // namespace fixpoint

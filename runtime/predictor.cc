@@ -141,4 +141,9 @@ std::string Predictor::ProfileText() {
   return idle_.empty() ? "" : idle_.back()->executor->ProfileText();
 }
 
+CodedProducts Predictor::CountCodedProducts() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return idle_.empty() ? CodedProducts() : idle_.back()->executor->CountCodedProducts();
+}
+
 }  // namespace fixpoint

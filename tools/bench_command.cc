@@ -171,8 +171,6 @@ absl::StatusOr<ExitCode> RunBenchCommand(const BenchCommand& command) {
   const absl::Status does_not_train = CheckDoesNotTrain(named.program);
   if (!does_not_train.ok()) return InFile(command.program, does_not_train);
   RETURN_IF_ERROR(CheckEndsAreDeclared(named.program, command.program));
-  const std::string note = IntegerSpeedNote(named.program, command.program);
-  RETURN_IF_ERROR(WriteReport(note, /*output_is_taken=*/true));
   ASSIGN_OR_RETURN(Scope scope,
                    LoadScope(named.program, command.program, "params", command.params));
   PredictorOptions options;
@@ -193,6 +191,8 @@ absl::StatusOr<ExitCode> RunBenchCommand(const BenchCommand& command) {
   std::vector<Tensor> outputs;
   const absl::Status first = (*predictor)->Run(inputs.values, &outputs);
   if (!first.ok()) return InFile(command.program, first);
+  RETURN_IF_ERROR(WriteReport(IntegerSpeedNote((*predictor)->CountCodedProducts(), command.program),
+                              /*output_is_taken=*/true));
 
   Measurement measured;
   measured.first_output = SecondsSince(begin) - seconds_of_inputs;

@@ -9,25 +9,13 @@
 #include "ops/codes/integer_reasons.h"
 #include "runtime/kernels/instruction_set.h"
 #include "tools/form_cost.h"
+#include "tools/integer_speed.h"
 #include "tools/json.h"
 
 namespace fixpoint {
 namespace {
 
 using executor::Bound;
-
-std::string InstructionsText() {
-  const bool is_exact = kernels::HasExactIntegerProducts();
-  switch (kernels::BestInstructionSet()) {
-    case kernels::InstructionSet::kAvx512:
-      return is_exact ? "AVX-512 with VNNI" : "AVX-512 without VNNI";
-    case kernels::InstructionSet::kAvx2:
-      return is_exact ? "AVX2 with VNNI" : "AVX2 without VNNI";
-    case kernels::InstructionSet::kSse41:
-      return "SSE4.1";
-  }
-  return "";
-}
 
 absl::string_view BoundText(Bound bound) {
   switch (bound) {
@@ -134,6 +122,11 @@ std::string Verdict(const CostReport& report, const Columns& columns) {
                     kernels::AddsPairsOfProducts() ? "in pairs" : "as floats",
                     ": the results are the same bits\n");
   }
+  const CodedProducts& products = columns.integers->cost.products;
+  if (products.slower_than_floats > 0) {
+    absl::StrAppend(&text, "slower than in float: ", products.slower_than_floats, " of ",
+                    products.all, " products of codes\n");
+  }
   return text;
 }
 
@@ -160,6 +153,8 @@ void WriteColumn(const Column& column, JsonWriter* json) {
   json->Key("integer_multiply_adds").Int(Rounded(column.cost.integer_multiply_adds));
   json->Key("expected_ms").Double(1e3 * column.cost.seconds);
   json->Key("integer_expected_ms").Double(1e3 * column.cost.integer_seconds);
+  json->Key("coded_products").Int(column.cost.products.all);
+  json->Key("slower_than_floats").Int(column.cost.products.slower_than_floats);
   json->Key("counts_blocks_once").Bool(column.cost.runs_blocks);
   json->Key("steps").BeginArray();
   for (const StepsCost& steps : column.cost.steps) {

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <map>
 
-#include "absl/strings/str_cat.h"
-
 namespace fixpoint {
 namespace {
 
@@ -27,6 +25,7 @@ FormCost CostOf(const Plan& plan, const kernels::KernelSpeeds& speeds) {
   FormCost form;
   form.constant_bytes = ConstantBytes(plan);
   form.activation_bytes = static_cast<double>(plan.arena_bytes);
+  form.products = executor::CountCodedProducts(plan);
   struct Row {
     StepsCost cost;
     double longest = 0;
@@ -43,9 +42,7 @@ FormCost CostOf(const Plan& plan, const kernels::KernelSpeeds& speeds) {
       form.integer_seconds += time.seconds;
     }
     form.runs_blocks = form.runs_blocks || step.block != nullptr;
-    const std::string name = step.implementation.empty()
-                                 ? step.name
-                                 : absl::StrCat(step.name, " <", step.implementation, ">");
+    const std::string name = step.NameWithKernel();
     Row& row = rows[name];
     row.cost.name = name;
     ++row.cost.count;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/backend.h"
 #include "runtime/executor/cost.h"
 #include "runtime/executor/plan.h"
 #include "runtime/kernels/kernel_speeds.h"
@@ -31,6 +32,7 @@ struct FormCost {
   double bytes = 0;
   double seconds = 0;  // expected
   double integer_seconds = 0;
+  CodedProducts products;
   bool runs_blocks = false;      // their steps are counted once
   std::vector<StepsCost> steps;  // the longest first
 };

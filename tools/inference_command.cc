@@ -46,9 +46,12 @@ std::string ReportJson(const InferenceCommand& command, const Evaluation& evalua
   return json.Take();
 }
 
-// What --dump_plan and --profile ask for.
+// What is known when the program has been planned: whether codes are slow here, and what
+// --dump_plan and --profile ask for.
 absl::Status TellOfBackend(const InferenceCommand& command, const Backend& backend,
                            bool output_is_taken) {
+  RETURN_IF_ERROR(WriteReport(IntegerSpeedNote(backend.CountCodedProducts(), command.program),
+                              /*output_is_taken=*/true));
   std::string text = command.dump_plan ? backend.PlanText() : "";
   absl::StrAppend(&text, backend.ProfileText());
   return WriteReport(text, output_is_taken);
@@ -139,10 +142,6 @@ absl::StatusOr<ExitCode> RunInferenceCommand(const InferenceCommand& command) {
   const absl::Status does_not_train = CheckDoesNotTrain(named.program);
   if (!does_not_train.ok()) return InFile(command.program, does_not_train);
   RETURN_IF_ERROR(CheckEndsAreDeclared(named.program, command.program));
-  if (command.backend == BackendKind::kOneDnn) {
-    const std::string note = IntegerSpeedNote(named.program, command.program);
-    RETURN_IF_ERROR(WriteReport(note, /*output_is_taken=*/true));
-  }
   ASSIGN_OR_RETURN(Scope scope,
                    LoadScope(named.program, command.program, "params", command.params));
   if (command.data) return EvaluateData(command, named.program, &scope);

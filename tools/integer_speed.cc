@@ -1,52 +1,30 @@
 #include "tools/integer_speed.h"
 
-#include <algorithm>
-#include <optional>
-
 #include "absl/strings/str_cat.h"
-#include "ops/code_dtype.h"
-#include "ops/code_ops.h"
-#include "ops/codes/held_codes.h"
-#include "ops/era.h"
-#include "ops/op_traits.h"
-#include "proto/program/program.h"
 #include "runtime/kernels/instruction_set.h"
 
 namespace fixpoint {
-namespace {
 
-// Whether an operand is codes of 8 bits, or floats that stand for such codes.
-bool IsOfByteCodes(const Argument* operand, Era era) {
-  if (operand == nullptr || operand->variable() == nullptr) return false;
-  const VarType::TensorDesc* const tensor = operand->variable()->tensor();
-  if (tensor != nullptr && IsCodeDtype(tensor->data_type())) return true;
-  const Value* const value = operand->value();
-  if (value == nullptr || value->origin() != Value::Origin::kWrite) return false;
-  const std::optional<CodeOp> made = ReadCodeOp(*value->op(), era);
-  return made && !made->only_observes && CodesHeldOf(*made, /*is_never_negative=*/true);
-}
-
-bool MultipliesByteCodes(const Program& program) {
-  const Era era = EraOf(program);
-  const auto ops = program.ops();
-  return std::any_of(ops.begin(), ops.end(), [era](const Op& op) {
-    const std::optional<ProductTrait>& product = TraitsOf(op).product;
-    return product && IsOfByteCodes(op.Input(product->activation), era) &&
-           IsOfByteCodes(op.Input(product->weight), era);
-  });
-}
-
-}  // namespace
-
-std::string IntegerSpeedNote(const Program& program, const std::string& path) {
-  if (kernels::HasExactIntegerProducts() || kernels::AddsPairsOfProducts() ||
-      !MultipliesByteCodes(program)) {
-    return "";
+std::string InstructionsText() {
+  const bool is_exact = kernels::HasExactIntegerProducts();
+  switch (kernels::BestInstructionSet()) {
+    case kernels::InstructionSet::kAvx512:
+      return is_exact ? "AVX-512 with VNNI" : "AVX-512 without VNNI";
+    case kernels::InstructionSet::kAvx2:
+      return is_exact ? "AVX2 with VNNI" : "AVX2 without VNNI";
+    case kernels::InstructionSet::kSse41:
+      return "SSE4.1";
   }
-  return absl::StrCat("note: ", path,
-                      ": this machine has no AVX2, so that integers of 8 bits are multiplied as "
-                      "floats: the results are the same, and take longer than those of the float "
-                      "program\n");
+  return "";
+}
+
+std::string IntegerSpeedNote(const CodedProducts& products, const std::string& path) {
+  if (products.slower_than_floats == 0) return "";
+  return absl::StrCat("note: ", path, ": slower than in float on this machine (",
+                      InstructionsText(), "), with the same results: ", products.slower_than_floats,
+                      " of ", products.all,
+                      " products of codes; --dump_plan marks them, and a rule with skip: true "
+                      "leaves an op in float\n");
 }
 
 }  // namespace fixpoint

@@ -17,7 +17,9 @@ VarType::Type TypeRead(const Plan& plan, const Step& step) {
 
 double SpeedOf(const Cost& cost, const kernels::KernelSpeeds& speeds) {
   if (!cost.reads_codes) return speeds.float_operations;
-  return cost.are_wide ? speeds.wide_operations : speeds.integer_operations;
+  if (cost.are_wide) return speeds.wide_operations;
+  if (cost.beside_floats >= 1) return speeds.integer_operations;
+  return std::min(speeds.integer_operations, cost.beside_floats * speeds.float_operations);
 }
 
 }  // namespace
@@ -25,6 +27,7 @@ double SpeedOf(const Cost& cost, const kernels::KernelSpeeds& speeds) {
 Cost CostOf(const Plan& plan, const Step& step) {
   Cost cost;
   cost.operations = static_cast<double>(step.operations);
+  if (step.is_slower_than_floats()) cost.beside_floats = *step.beside_floats;
   cost.are_wide = IsWideCodeDtype(TypeRead(plan, step));
   cost.reads_codes = cost.are_wide || IsCodeDtype(TypeRead(plan, step));
   for (const std::vector<Buffer>* buffers : {&step.reads, &step.writes}) {
@@ -42,6 +45,18 @@ Cost CostOf(const Plan& plan, const Step& step) {
     }
   }
   return cost;
+}
+
+CodedProducts CountCodedProducts(const Plan& plan) {
+  CodedProducts products;
+  for (const std::vector<Step>* steps : {&plan.constant_steps, &plan.steps}) {
+    for (const Step& step : *steps) {
+      if (step.beside_floats) ++products.all;
+      if (step.is_slower_than_floats()) ++products.slower_than_floats;
+      if (step.block != nullptr) products += CountCodedProducts(*step.block);
+    }
+  }
+  return products;
 }
 
 double BytesMoved(const Plan& plan) {

@@ -3,6 +3,7 @@
 #ifndef FIXPOINT_RUNTIME_EXECUTOR_COST_H_
 #define FIXPOINT_RUNTIME_EXECUTOR_COST_H_
 
+#include "runtime/backend.h"
 #include "runtime/executor/plan.h"
 #include "runtime/kernels/kernel_speeds.h"
 
@@ -13,10 +14,15 @@ struct Cost {
   double bytes = 0;          // the buffers that are read and written
   bool reads_codes = false;  // it computes on integers
   bool are_wide = false;     // of more than 8 bits
+  // Of products of codes that are slower than those of floats: as a multiple of these.
+  double beside_floats = 1;
 };
 
 // For a step that runs a block, as if that ran once.
 Cost CostOf(const Plan& plan, const Step& step);
+
+// Those of blocks too.
+CodedProducts CountCodedProducts(const Plan& plan);
 
 // The bytes of all steps of a run.
 double BytesMoved(const Plan& plan);
@@ -30,8 +36,9 @@ struct ExpectedTime {
 };
 
 // The expected time: that of starting a step, plus the longer of the time for its operations, at
-// the speed of a convolution that suits the kernels, and the time for its bytes, at the speed of a
-// copy (within the cache if they fit).
+// the speed of a convolution that suits the kernels (products that are slower than those of floats,
+// at their part of the speed of these), and the time for its bytes, at the speed of a copy (within
+// the cache if they fit).
 ExpectedTime Expect(const Cost& cost, const kernels::KernelSpeeds& speeds);
 
 }  // namespace fixpoint::executor

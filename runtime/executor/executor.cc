@@ -322,6 +322,16 @@ std::string Executor::ProfileText() const {
   return text;
 }
 
+CodedProducts Executor::CountCodedProducts() const {
+  CodedProducts slowest;
+  for (const std::unique_ptr<PlannedRun>& run : plans_->runs()) {
+    CodedProducts products = executor::CountCodedProducts(run->rest.plan);
+    if (run->first) products += executor::CountCodedProducts(run->first->placed.plan);
+    if (products.slower_than_floats > slowest.slower_than_floats) slowest = products;
+  }
+  return slowest;
+}
+
 absl::StatusOr<const Plan*> Executor::PlanOf(absl::Span<const Feed> feeds,
                                              absl::Span<const std::string> fetches) {
   return GuardedCall("a plan", [&]() -> absl::StatusOr<const Plan*> {

@@ -83,6 +83,7 @@ class Executor final : public Backend {
 
   std::string PlanText() const override;
   std::string ProfileText() const override;
+  CodedProducts CountCodedProducts() const override;
 
   // The plan of such a run, without the steps that run for pieces of the batch (pieces.h); it stays
   // valid until the next one is made or run.

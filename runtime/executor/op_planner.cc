@@ -299,11 +299,19 @@ Buffer OpPlanner::Scratch(absl::string_view what, VarType::Type dtype, int64_t s
   return planning_.builder.NewBuffer(absl::StrCat(op_.type(), ".", what), {dtype, {size}});
 }
 
-void OpPlanner::AddStep(StepKernel kernel) {
-  planning_.builder.AddStep({kernel.name.empty() ? op_.type() : std::move(kernel.name), nullptr,
-                             std::move(kernel.implementation), std::move(kernel.reads),
-                             std::move(kernel.writes), kernel.operations, std::move(kernel.run),
-                             std::move(kernel.block), kernel.in_each_run, std::move(kernel.loops)});
+void OpPlanner::AddStep(StepKernel kernel, std::optional<double> beside_floats) {
+  Step step = {kernel.name.empty() ? op_.type() : std::move(kernel.name),
+               nullptr,
+               std::move(kernel.implementation),
+               std::move(kernel.reads),
+               std::move(kernel.writes),
+               kernel.operations,
+               std::move(kernel.run),
+               std::move(kernel.block),
+               kernel.in_each_run,
+               std::move(kernel.loops)};
+  step.beside_floats = beside_floats;
+  planning_.builder.AddStep(std::move(step));
 }
 
 void OpPlanner::CutOutput(absl::string_view slot, LoD lod) {

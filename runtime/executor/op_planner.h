@@ -178,7 +178,8 @@ class OpPlanner {
   // Memory for this op's steps, or for those of another op that is told about it.
   Buffer Scratch(absl::string_view what, VarType::Type dtype, int64_t size);
 
-  void AddStep(StepKernel kernel);
+  // `beside_floats`: Step::beside_floats.
+  void AddStep(StepKernel kernel, std::optional<double> beside_floats = std::nullopt);
 
   // Declares the offsets of an output, which by default follow from the inputs' (ops/output_lod.h).
   // An output that nothing reads has none.

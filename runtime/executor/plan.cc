@@ -81,8 +81,7 @@ std::string StepsText(const Plan& plan, const std::vector<Step>& steps, const st
   std::string text;
   for (size_t i = 0; i < steps.size(); ++i) {
     const Step& step = steps[i];
-    absl::StrAppendFormat(&text, "%s%4d %s", indent, i, step.name);
-    if (!step.implementation.empty()) absl::StrAppend(&text, " <", step.implementation, ">");
+    absl::StrAppendFormat(&text, "%s%4d %s", indent, i, step.NameWithKernel());
     absl::StrAppend(&text, " (", BuffersText(plan, step.reads), ") -> (",
                     BuffersText(plan, step.writes), ")\n");
     if (step.block != nullptr) absl::StrAppend(&text, IndentedText(*step.block, indent + "    "));
@@ -113,6 +112,14 @@ std::vector<Buffer> Plan::Fetch::buffers() const {
   const std::vector<Buffer> of_shape = run_shape->buffers();
   all.insert(all.end(), of_shape.begin(), of_shape.end());
   return all;
+}
+
+std::string Step::NameWithKernel() const {
+  if (implementation.empty()) return name;
+  const std::string speed = is_slower_than_floats()
+                                ? absl::StrFormat(", %.2f of the speed of floats", *beside_floats)
+                                : "";
+  return absl::StrCat(name, " <", implementation, speed, ">");
 }
 
 absl::StatusOr<GivenType> ShapeInRun(const TensorType& most, const RunShape& shape,

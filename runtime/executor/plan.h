@@ -179,6 +179,14 @@ struct Step {
   bool in_each_run = false;
   std::vector<ElementLoop> loops = {};    // that `run` consists of; none: of something else
   std::vector<const Op*> other_ops = {};  // whose work it does besides, after that of `op`
+  // Of products of codes of 8 bits: how fast they are as a multiple of those of floats
+  // (runtime/kernels/integer_sums.h).
+  std::optional<double> beside_floats = std::nullopt;
+
+  bool is_slower_than_floats() const { return beside_floats && *beside_floats < 1; }
+  // Its name with its kernel and, if that is slower than one of floats, how fast it is:
+  // "integer_mul <loops:avx2, 0.89 of the speed of floats>".
+  std::string NameWithKernel() const;
 };
 
 struct Plan {

@@ -24,8 +24,7 @@ struct Row {
 }  // namespace
 
 std::string ProfileText(const Plan& plan, const StepTimes& times, const kernels::Peaks& peaks) {
-  using Key = std::pair<std::string, std::string>;
-  std::map<Key, Row> rows;
+  std::map<std::string, Row> rows;
   double total = 0;
   double neither = 0;
   double of_codes = 0;
@@ -33,7 +32,7 @@ std::string ProfileText(const Plan& plan, const StepTimes& times, const kernels:
     const Step& step = plan.steps[i];
     const double seconds = times.seconds[i] / static_cast<double>(times.runs);
     const Cost cost = CostOf(plan, step);
-    Row& row = rows[{step.name, step.implementation}];
+    Row& row = rows[step.NameWithKernel()];
     ++row.steps;
     row.reads_codes = cost.reads_codes;
     row.are_wide = cost.are_wide;
@@ -44,7 +43,7 @@ std::string ProfileText(const Plan& plan, const StepTimes& times, const kernels:
     if (row.reads_codes) of_codes += seconds;
     if (cost.operations == 0 && cost.bytes < 0.5 * peaks.bytes * seconds) neither += seconds;
   }
-  std::vector<std::pair<Key, Row>> sorted(rows.begin(), rows.end());
+  std::vector<std::pair<std::string, Row>> sorted(rows.begin(), rows.end());
   std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
     return a.second.seconds > b.second.seconds;
   });
@@ -54,7 +53,7 @@ std::string ProfileText(const Plan& plan, const StepTimes& times, const kernels:
       "steps        ms  share  of operations  of bytes  step\n",
       1e3 * total, 1e-9 * peaks.float_operations, 1e-9 * peaks.integer_operations,
       1e-9 * peaks.bytes);
-  for (const auto& [key, row] : sorted) {
+  for (const auto& [name, row] : sorted) {
     // A vector has as many sums of wide codes as of floats.
     const double peak =
         row.reads_codes && !row.are_wide ? peaks.integer_operations : peaks.float_operations;
@@ -63,10 +62,8 @@ std::string ProfileText(const Plan& plan, const StepTimes& times, const kernels:
     text += row.operations > 0
                 ? absl::StrFormat(" %13.0f%%", 100 * row.operations / row.seconds / peak)
                 : "               ";
-    absl::StrAppendFormat(&text, " %8.0f%%  %s", 100 * row.bytes / row.seconds / peaks.bytes,
-                          key.first);
-    if (!key.second.empty()) absl::StrAppend(&text, " <", key.second, ">");
-    text += "\n";
+    absl::StrAppendFormat(&text, " %8.0f%%  %s\n", 100 * row.bytes / row.seconds / peaks.bytes,
+                          name);
   }
   absl::StrAppendFormat(&text, "%.1f%% in steps that are neither products nor bound by memory\n",
                         100 * neither / total);

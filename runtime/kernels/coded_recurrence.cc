@@ -41,6 +41,9 @@ class PlannedStateProduct final : public StateProduct {
   std::string implementation() const override {
     return bytes_ ? bytes_->implementation() : wide_->implementation();
   }
+  std::optional<double> beside_floats() const override {
+    return bytes_ ? std::optional(bytes_->beside_floats()) : std::nullopt;
+  }
 
   void Pack(absl::Span<const int8_t> weights, absl::Span<uint8_t> packed) override {
     if (bytes_) return bytes_->Pack(weights, packed);
@@ -97,6 +100,7 @@ class RowProducts {
   int64_t weight_size() const { return weight_size_; }
   int64_t packed_bytes() const { return packed_bytes_; }
   std::string implementation() const { return parts_.front().product->implementation(); }
+  std::optional<double> beside_floats() const { return parts_.front().product->beside_floats(); }
 
   void Pack(absl::Span<const int8_t> weights, absl::Span<uint8_t> packed) {
     for (const Part& part : parts_) {
@@ -146,6 +150,7 @@ class PlannedCodedRecurrence final : public CodedRecurrence {
     return first_->packed_bytes() + (second_ ? second_->packed_bytes() : 0);
   }
   std::string implementation() const override { return first_->implementation(); }
+  std::optional<double> beside_floats() const override { return first_->beside_floats(); }
 
   void Pack(absl::Span<const int8_t> weights, absl::Span<uint8_t> packed) override {
     first_->Pack(weights.subspan(0, first_->weight_size()),

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -29,6 +30,8 @@ class CodedRecurrence : public PacksWeights<int8_t> {
                    const RecurrenceStates& states, absl::Span<float> scratch) = 0;
 
   virtual std::string implementation() const = 0;
+  // Of products of bytes (integer_sums.h); nothing: codes have more bits.
+  virtual std::optional<double> beside_floats() const = 0;
 };
 
 // The product of rows of states, of all steps, with a matrix that is [columns, inner], of codes.
@@ -43,6 +46,7 @@ class StateProduct : public PacksWeights<int8_t> {
                    absl::Span<const float> scales, float* out) = 0;
 
   virtual std::string implementation() const = 0;
+  virtual std::optional<double> beside_floats() const = 0;  // likewise
 };
 
 }  // namespace fixpoint::kernels

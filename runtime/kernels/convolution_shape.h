@@ -37,9 +37,10 @@ struct ConvolutionShape {
   int64_t output_size() const { return batch * filters * out_height * out_width; }
 };
 
-// Finds out_height and out_width. Errors (kInvalidArgument): those of CheckExtents (extents.h);
-// groups that do not divide the channels and filters; a stride or dilation below 1; a padding below
-// 0; no window fits.
+// Finds out_height and out_width, and has the padding after an image reach as far as the only
+// window of an axis, which may stick out (ops/window.h). Errors (kInvalidArgument): those of
+// CheckExtents (extents.h); groups that do not divide the channels and filters; a stride or dilation
+// below 1; a padding below 0; no window fits.
 absl::Status CompleteShape(ConvolutionShape* shape);
 
 }  // namespace fixpoint::kernels

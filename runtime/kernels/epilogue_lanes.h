@@ -14,9 +14,11 @@
 #include "runtime/kernels/epilogue.h"
 
 // For functions that are called only once it is known that the machine has such instructions.
+#define FIXPOINT_AVX512_TARGET __attribute__((target("avx512f,avx512bw,avx512vl")))
 #define FIXPOINT_VNNI_TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni")))
 
 // For functions that are inlined into functions of a kernel.
+#define FIXPOINT_AVX512 FIXPOINT_AVX512_TARGET __attribute__((always_inline)) inline
 #define FIXPOINT_VNNI FIXPOINT_VNNI_TARGET __attribute__((always_inline)) inline
 
 namespace fixpoint::kernels {
@@ -58,7 +60,7 @@ struct PlaceOfLanes {
 
 // Loads codes of the output, as floats.
 template <bool kIsSigned>
-FIXPOINT_VNNI __m512 LoadCodes(const uint8_t* from, __mmask16 mask) {
+FIXPOINT_AVX512 __m512 LoadCodes(const uint8_t* from, __mmask16 mask) {
   const __m128i codes = mask == kAllLanes ? _mm_loadu_si128(reinterpret_cast<const __m128i*>(from))
                                           : _mm_maskz_loadu_epi8(mask, from);
   return _mm512_maskz_cvtepi32_ps(kAllLanes, kIsSigned
@@ -67,11 +69,11 @@ FIXPOINT_VNNI __m512 LoadCodes(const uint8_t* from, __mmask16 mask) {
 }
 
 // The codes that floats round to.
-FIXPOINT_VNNI __m128i RoundToCodes(__m512 x) {
+FIXPOINT_AVX512 __m128i RoundToCodes(__m512 x) {
   return _mm512_maskz_cvtepi32_epi8(kAllLanes, _mm512_maskz_cvtps_epi32(kAllLanes, x));
 }
 
-FIXPOINT_VNNI void StoreCodes(__m128i codes, uint8_t* to, __mmask16 mask) {
+FIXPOINT_AVX512 void StoreCodes(__m128i codes, uint8_t* to, __mmask16 mask) {
   // A store with a mask takes several times as long.
   if (mask == kAllLanes) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(to), codes);
@@ -80,7 +82,7 @@ FIXPOINT_VNNI void StoreCodes(__m128i codes, uint8_t* to, __mmask16 mask) {
   }
 }
 
-FIXPOINT_VNNI void StoreFloats(__m512 x, float* to, __mmask16 mask) {
+FIXPOINT_AVX512 void StoreFloats(__m512 x, float* to, __mmask16 mask) {
   if (mask == kAllLanes) {
     _mm512_storeu_ps(to, x);
   } else {
@@ -88,7 +90,7 @@ FIXPOINT_VNNI void StoreFloats(__m512 x, float* to, __mmask16 mask) {
   }
 }
 
-FIXPOINT_VNNI void StoreLanes(__m512 x, const Output& out, int64_t at, __mmask16 mask) {
+FIXPOINT_AVX512 void StoreLanes(__m512 x, const Output& out, int64_t at, __mmask16 mask) {
   if (out.type() == OutputType::kFloat) {
     StoreFloats(x, static_cast<float*>(out.data()) + at, mask);
     return;
@@ -105,14 +107,14 @@ FIXPOINT_VNNI void StoreLanes(__m512 x, const Output& out, int64_t at, __mmask16
 
 // The lower or the upper half of a vector, as FP64.
 template <bool kIsUpper>
-FIXPOINT_VNNI __m512d HalfOf(__m512 x) {
+FIXPOINT_AVX512 __m512d HalfOf(__m512 x) {
   const __m512d bits = _mm512_castps_pd(x);
   const __m256d half = _mm512_maskz_extractf64x4_pd(0xf, bits, kIsUpper ? 1 : 0);
   return _mm512_maskz_cvtps_pd(0xff, _mm256_castpd_ps(half));
 }
 
 // FP64 holds x * factor, which is rounded up at ties.
-FIXPOINT_VNNI __m512d ProductRoundedUp(__m512d x, __m512d factor) {
+FIXPOINT_AVX512 __m512d ProductRoundedUp(__m512d x, __m512d factor) {
   return _mm512_maskz_roundscale_pd(0xff,
                                     _mm512_add_pd(_mm512_mul_pd(x, factor), _mm512_set1_pd(0.5)),
                                     _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
@@ -121,7 +123,7 @@ FIXPOINT_VNNI __m512d ProductRoundedUp(__m512d x, __m512d factor) {
 // One half of RequantizeFloat (ops/fixed_point.h), with its factors divided by the powers of two
 // of the second rounding.
 template <bool kIsUpper>
-FIXPOINT_VNNI __m256 RequantizeHalf(__m512 sums, __m512 factors, __m512 powers, bool once) {
+FIXPOINT_AVX512 __m256 RequantizeHalf(__m512 sums, __m512 factors, __m512 powers, bool once) {
   const __m512d y = ProductRoundedUp(HalfOf<kIsUpper>(sums), HalfOf<kIsUpper>(factors));
   if (once) return _mm512_maskz_cvtpd_ps(0xff, y);
   const __m512d absolute = _mm512_maskz_max_pd(0xff, y, _mm512_sub_pd(_mm512_setzero_pd(), y));
@@ -132,7 +134,7 @@ FIXPOINT_VNNI __m256 RequantizeHalf(__m512 sums, __m512 factors, __m512 powers, 
 }
 
 // RequantizeFloat for each lane.
-FIXPOINT_VNNI __m512 RequantizeLanes(__m512 sums, __m512 factors, bool once) {
+FIXPOINT_AVX512 __m512 RequantizeLanes(__m512 sums, __m512 factors, bool once) {
   const __m512 most = _mm512_set1_ps(kLargestRequantizedSum);
   sums = _mm512_maskz_max_ps(kAllLanes, sums, _mm512_sub_ps(_mm512_setzero_ps(), most));
   sums = _mm512_maskz_min_ps(kAllLanes, sums, most);
@@ -159,8 +161,8 @@ FIXPOINT_VNNI __m512 RequantizeLanes(__m512 sums, __m512 factors, bool once) {
 
 // Applies the stages to vectors of floats, which it changes, and stores them.
 template <int kVectors>
-FIXPOINT_VNNI void FinishFloats(__m512 (&out)[kVectors], const PlaceOfLanes& place,
-                                const EpilogueOfLanes& epilogue) {
+FIXPOINT_AVX512 void FinishFloats(__m512 (&out)[kVectors], const PlaceOfLanes& place,
+                                  const EpilogueOfLanes& epilogue) {
   using Kind = EpilogueStage::Kind;
   const auto* const out_codes = static_cast<const uint8_t*>(epilogue.out.data());
   for (size_t i = 0; i < epilogue.stages.size(); ++i) {
@@ -252,8 +254,8 @@ FIXPOINT_VNNI void FinishFloats(__m512 (&out)[kVectors], const PlaceOfLanes& pla
 
 // Applies the epilogue to vectors of sums, and stores them.
 template <int kVectors>
-FIXPOINT_VNNI void Finish(const __m512i (&sums)[kVectors], const PlaceOfLanes& place,
-                          const EpilogueOfLanes& epilogue) {
+FIXPOINT_AVX512 void Finish(const __m512i (&sums)[kVectors], const PlaceOfLanes& place,
+                            const EpilogueOfLanes& epilogue) {
   __m512 out[kVectors];
   const __m512 scales = _mm512_maskz_loadu_ps(place.mask, epilogue.scales + place.channel);
   for (int v = 0; v < kVectors; ++v) {

@@ -29,7 +29,8 @@ struct FinishFolded {
   const EpilogueOfLanes& epilogue;
 
   template <int kVectors>
-  FIXPOINT_VNNI void operator()(const __m512i (&sums)[kVectors], const PlaceOfLanes& place) const {
+  FIXPOINT_AVX512 void operator()(const __m512i (&sums)[kVectors],
+                                  const PlaceOfLanes& place) const {
     using Residual = FoldedEpilogue::Residual;
     const __m512 scales = _mm512_maskz_loadu_ps(place.mask, epilogue.scales + place.channel);
     // Neither of these changes a value.
@@ -75,10 +76,10 @@ struct FinishFolded {
     __m128i lowest_code;
     __m128i highest_code;
   };
-  FIXPOINT_VNNI static __m128i CodeOf(float bound) {
+  FIXPOINT_AVX512 static __m128i CodeOf(float bound) {
     return _mm_set1_epi8(static_cast<char>(_mm_cvtss_si32(_mm_set_ss(bound))));
   }
-  FIXPOINT_VNNI Bounds CodeBounds() const {
+  FIXPOINT_AVX512 Bounds CodeBounds() const {
     return {_mm512_set1_ps(folded.lowest), _mm512_set1_ps(folded.highest), CodeOf(folded.lowest),
             CodeOf(folded.highest)};
   }
@@ -86,7 +87,7 @@ struct FinishFolded {
   // Codes within bounds, the lowest for a NaN. Narrowing saturates, so where nothing is added after
   // rounding, one bound is left to it and to codes. A float beyond 32 bits becomes their sign bit
   // alone: the largest integer without a sign, and the smallest with one.
-  FIXPOINT_VNNI __m128i RoundedWithin(const Bounds& bounds, __m512 x) const {
+  FIXPOINT_AVX512 __m128i RoundedWithin(const Bounds& bounds, __m512 x) const {
     if constexpr (kOutCodes == OutCodes::kUnsigned) {
       x = _mm512_maskz_max_ps(kAllLanes, x, bounds.lowest);
       const __m512i rounded = _mm512_maskz_cvtps_epi32(kAllLanes, x);
@@ -105,8 +106,8 @@ struct FinishFolded {
   }
 
   // The operands of the stage's channels, or `none` where there is no stage.
-  FIXPOINT_VNNI __m512 Operand(std::optional<size_t> stage, __m512 none,
-                               const PlaceOfLanes& place) const {
+  FIXPOINT_AVX512 __m512 Operand(std::optional<size_t> stage, __m512 none,
+                                 const PlaceOfLanes& place) const {
     if (!stage) return none;
     return _mm512_maskz_loadu_ps(place.mask, epilogue.operands[*stage].data() + place.channel);
   }

@@ -10,6 +10,7 @@ namespace fixpoint::kernels {
 
 // oneDNN needs SSE4.1.
 enum class InstructionSet { kSse41, kAvx2, kAvx512 };
+inline constexpr int kInstructionSets = 3;
 InstructionSet BestInstructionSet();
 
 // Whether there are instructions that add products of 8 bits in 32 (VNNI). Without them oneDNN adds

@@ -88,6 +88,14 @@ class IntegerSums : public PacksWeights<int8_t> {
 
   // oneDNN's name for it: "brgconv:avx512_core_vnni".
   virtual std::string implementation() const = 0;
+
+  // How fast it is as a multiple of a kernel of floats, as measured on one machine for sums of its
+  // kind (sums_kernels.h); below 1 it is slower.
+  double beside_floats() const { return beside_floats_; }
+  void set_beside_floats(double rate) { beside_floats_ = rate; }
+
+ private:
+  double beside_floats_ = 1;
 };
 
 }  // namespace fixpoint::kernels

@@ -3,6 +3,7 @@
 #include <glog/logging.h>
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -110,9 +111,11 @@ class InPhases final : public IntegerSums {
     const auto grow = [](int64_t size, auto* memory) {
       if (size > static_cast<int64_t>(memory->size())) memory->resize(size);
     };
+    double slowest = std::numeric_limits<double>::infinity();
     for (const PhaseKernel& kernel : kernels_) {
       const ConvolutionShape of_phase = kernel.phase.ShapeIn(shape_);
       packed_bytes_ += kernel.sums->packed_bytes();
+      slowest = std::min(slowest, kernel.sums->beside_floats());
       covered_ += of_phase.output_size();
       grow(of_phase.filter_size(), &filters_);
       if (kernel.take != nullptr) grow(of_phase.input_size(), &inputs_);
@@ -126,6 +129,7 @@ class InPhases final : public IntegerSums {
         if (IsOfElements(epilogue_[i])) grow(of_phase.output_size(), &gathered_[i]);
       }
     }
+    if (!kernels_.empty()) set_beside_floats(slowest);
     CHECK(IsCovered() || epilogue_.empty());
     if (output_ != end_.output || epilogue_.size() != end_.epilogue.size()) {
       elements_.resize(shape_.input_size());

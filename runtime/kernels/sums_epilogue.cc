@@ -41,7 +41,8 @@ struct FinishStages {
   const EpilogueOfLanes& epilogue;
 
   template <int kVectors>
-  FIXPOINT_VNNI void operator()(const __m512i (&sums)[kVectors], const PlaceOfLanes& place) const {
+  FIXPOINT_AVX512 void operator()(const __m512i (&sums)[kVectors],
+                                  const PlaceOfLanes& place) const {
     Finish(sums, place, epilogue);
   }
 };
@@ -49,8 +50,8 @@ struct FinishStages {
 // Rows from `row` on, all of one matrix. A processor does not foresee in which order so many rows
 // are read, so those after them are prefetched.
 template <int kVectors, typename Finishing>
-FIXPOINT_VNNI void FinishVectors(const StoredSums& stored, const SumsShape& shape, int64_t row,
-                                 const Finishing& finish) {
+FIXPOINT_AVX512 void FinishVectors(const StoredSums& stored, const SumsShape& shape, int64_t row,
+                                   const Finishing& finish) {
   const int32_t* const offsets = stored.offsets + row / shape.rows * shape.channels;
   for (int64_t c = 0; c < shape.channels; c += kLanes) {
     const PlaceOfLanes place = {c, row * shape.channels + c, shape.channels,
@@ -74,8 +75,8 @@ FIXPOINT_VNNI void FinishVectors(const StoredSums& stored, const SumsShape& shap
 }
 
 template <typename Finishing>
-FIXPOINT_VNNI_TARGET void FinishRows(const StoredSums& sums, const SumsShape& shape, int64_t begin,
-                                     int64_t end, const Finishing& finish) {
+FIXPOINT_AVX512_TARGET void FinishRows(const StoredSums& sums, const SumsShape& shape,
+                                       int64_t begin, int64_t end, const Finishing& finish) {
   int64_t row = begin;
   while (row < end) {
     const int64_t last = std::min(end, (row / shape.rows + 1) * shape.rows);
@@ -119,7 +120,7 @@ SumsEpilogue::SumsEpilogue(const SumsShape& shape, const Epilogue& epilogue, Out
       epilogue_(epilogue),
       output_(output),
       folded_(Fold(epilogue, output)),
-      has_lanes_(HasAvx512Vnni()),
+      has_lanes_(BestInstructionSet() == InstructionSet::kAvx512),
       threads_(ThreadsFor(shape)),
       block_rows_(std::clamp<int64_t>(
           ThisMachine().block_bytes() / (shape.channels * static_cast<int64_t>(sizeof(float))), 1,

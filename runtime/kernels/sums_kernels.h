@@ -3,12 +3,14 @@
 #ifndef FIXPOINT_RUNTIME_KERNELS_SUMS_KERNELS_H_
 #define FIXPOINT_RUNTIME_KERNELS_SUMS_KERNELS_H_
 
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "runtime/kernels/instruction_set.h"
 #include "runtime/kernels/integer_sums.h"
 #include "runtime/kernels/sums_problem.h"
 
@@ -29,6 +31,22 @@ enum class EpilogueGrammar {
   kFoldedToCodes,     // those of folded_epilogue.h, where the output is codes
 };
 
+// What decides how fast sums of codes are beside sums of floats: the fewer products a sum has, the
+// more of the time goes to what is done once for each.
+enum class SumsKind {
+  kDepthwise,
+  kFewProducts,   // fewer than 32
+  kSomeProducts,  // fewer than 128
+  kManyProducts,
+};
+inline constexpr int kSumsKinds = 4;
+
+SumsKind KindOf(const SumsProblem& problem);
+
+// As multiples of oneDNN's kernel of floats with as good instructions.
+using RatesOfKinds = std::array<double, kSumsKinds>;
+using RatesBesideFloats = std::array<RatesOfKinds, kInstructionSets>;
+
 struct SumsKernel {
   const char* name;
   bool (*has_instructions)();
@@ -40,6 +58,7 @@ struct SumsKernel {
   // //benchmarks:sums_kernels_benchmark prints, on a Zen 4. The fastest of those that compute a
   // problem plans it.
   double rate;
+  RatesBesideFloats beside_floats;  // from the same benchmark
   // Null, or dnnl::error (dnnl_unimplemented): oneDNN turns out to have none. REQUIRES: the problem
   // is as the other fields say. Throws std::bad_alloc.
   std::unique_ptr<IntegerSums> (*plan)(const SumsProblem& problem);

@@ -5,9 +5,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <set>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/strings/str_join.h"
@@ -17,6 +19,9 @@
 #include "ops/program_builder.h"
 #include "proto/program/op_builder.h"
 #include "proto/program/program.h"
+#include "runtime/kernels/instruction_set.h"
+#include "runtime/predictor.h"
+#include "runtime/scope.h"
 #include "runtime/tensor.h"
 #include "tests/comparisons/network_forms.h"
 
@@ -122,6 +127,36 @@ TEST(LoweredResNet20, HasNothingButCodesBetweenItsBlocks) {
   const auto forms = TrainForms(BuildNetwork("resnet20", /*batch=*/4), "");
   ASSERT_TRUE(forms.ok()) << forms.status();
   EXPECT_THAT(NumbersBeforePooling((*forms)->lowered.program), ElementsAre(HasSubstr("relu")));
+}
+
+int64_t BytesOfCodes(const Scope& scope) {
+  int64_t bytes = 0;
+  for (const auto& [name, value] : scope) {
+    const auto* const tensor = std::get_if<Tensor>(&value);
+    if (tensor != nullptr && tensor->dtype() == VarType::INT8) bytes += tensor->bytes().size();
+  }
+  return bytes;
+}
+
+// Packed for instructions that are not exact, weights have room for words besides bytes.
+TEST(LoweredResNet20, PacksCodesIntoAtMost22TenthsOfTheirBytes) {
+  if (!kernels::HasExactIntegerProducts() && !kernels::AddsPairsOfProducts()) {
+    GTEST_SKIP() << "weights are packed as floats";
+  }
+  const auto forms = TrainForms(BuildNetwork("resnet20", /*batch=*/4), "");
+  ASSERT_TRUE(forms.ok()) << forms.status();
+  LoweredModel& lowered = (*forms)->lowered;
+  const int64_t codes = BytesOfCodes(lowered.scope);
+  EXPECT_GT(codes, 250'000);
+  PredictorOptions options;
+  options.inputs = {(*forms)->image};
+  options.outputs = {(*forms)->scores};
+  const auto predictor =
+      Predictor::Create(std::move(lowered.program), std::move(lowered.scope), options);
+  ASSERT_TRUE(predictor.ok()) << predictor.status();
+  const auto scores = (*predictor)->Run({RandomImages({1, 3, 32, 32}, 100)});
+  ASSERT_TRUE(scores.ok()) << scores.status();
+  EXPECT_LE(static_cast<double>((*predictor)->constant_bytes()), 2.2 * static_cast<double>(codes));
 }
 
 // Two activations are multiplied, of which the right one is never negative.

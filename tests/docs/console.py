@@ -29,7 +29,8 @@ _MANUAL = "docs/manual.md"
 _OWN_TARGETS = ("//tests/docs:update", "//tests/docs:update_models")
 
 # A line that only some machines print.
-_OF_MACHINE = re.compile("^note: .*: this machine has no AVX2|^without VNNI codes are ")
+_OF_MACHINE = re.compile(
+    "^note: .*: slower than in float on this machine|^slower than in float: |^without VNNI codes are ")
 
 # ./bazelw in the folder that commands run in: tools are run, other targets only have to be there.
 _BAZELW = """#!/bin/sh

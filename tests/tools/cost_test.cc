@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -69,6 +70,16 @@ TEST_F(InspectCost, TellsWhatBoundsTheStepsOfEach) {
   EXPECT_THAT(run.out, ContainsRegex("\n +1 +64 +[0-9]+ +[0-9.]+ +[0-9.]+% +[a-z]+ +mul <"));
   EXPECT_THAT(run.out, ContainsRegex("\n +1 +64 +[0-9]+ +[0-9.]+ +[0-9.]+% +[a-z]+ +integer_mul"));
   EXPECT_THAT(run.out, ContainsRegex("\n +1 +0 +64 +[0-9.]+ +[0-9.]+% +[a-z]+ +softmax"));
+}
+
+TEST_F(InspectCost, TellsWhichProductsAreSlowerThanInFloat) {
+  setenv("ONEDNN_MAX_CPU_ISA", "SSE41", /*overwrite=*/1);
+  const BinaryRun run = Run({"net.txt"});
+  const BinaryRun json = Run({"--json", "net.txt"});
+  unsetenv("ONEDNN_MAX_CPU_ISA");
+  EXPECT_THAT(run.out, HasSubstr("\nslower than in float: 1 of 1 products of codes\n"));
+  EXPECT_THAT(run.out, ContainsRegex("integer_mul <[^>]*, 0\\.[0-9]+ of the speed of floats>\n"));
+  EXPECT_THAT(json.out, HasSubstr("\"coded_products\": 1,\n    \"slower_than_floats\": 1,\n"));
 }
 
 TEST_F(InspectCost, TellsWhyAnOpStaysOnNumbers) {

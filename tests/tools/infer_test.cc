@@ -17,6 +17,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "runtime/backends.h"
+#include "runtime/kernels/instruction_set.h"
 #include "runtime/npy.h"
 #include "runtime/scope.h"
 #include "runtime/tensor.h"
@@ -27,9 +28,11 @@
 namespace fixpoint {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
+using ::testing::Not;
 
 TEST_F(Infer, ArraysGoInAndOutByNameOnEachBackend) {
   for (const std::string& backend : BackendNames()) {
@@ -257,35 +260,47 @@ assign(X=labels) -> (Out=c)
   EXPECT_THAT(both.out, HasSubstr("bytes moved   1536 a run"));
 }
 
-TEST_F(Infer, AMachineWithoutAvx2IsToldOfBeforehand) {
-  const auto squares = [](int bits) {
-    return absl::StrCat(R"(program version=2006002
-block 0 {
-var x f32[-1,2]
-var q f32[-1,2]
+TEST_F(Infer, ProductsOfCodesThatAreSlowOnTheMachineAreToldOf) {
+  // The product of x with itself, of rows of so many elements.
+  const auto squares = [](int bits, int inner) {
+    return absl::StrCat("program version=2006002\nblock 0 {\nvar x f32[-1,", inner,
+                        "]\nvar q f32[-1,", inner, R"(]
 var s f32[1]
 var y f32[-1,-1]
 fake_quantize_dequantize_abs_max(X=x) -> (Out=q, OutScale=s) {bit_length=)",
                         bits, "}\nmatmul(X=q, Y=q) -> (Out=y) {transpose_Y=true}\n}\n");
   };
-  folder_.Write("bytes.txt", squares(8));
-  folder_.Write("wide.txt", squares(16));
+  folder_.Write("few.txt", squares(8, 2));
+  folder_.Write("many.txt", squares(8, 300));
+  folder_.Write("wide.txt", squares(16, 2));
   folder_.Write("no_product.txt", kCodes);
-  setenv("ONEDNN_MAX_CPU_ISA", "SSE41", /*overwrite=*/1);
-  const auto told = [&](const std::string& program) {
-    const BinaryRun run = Run({program, "--feeds=x=x.npy", "--fetches=y=y.npy"}, "onednn");
+  Save("long.npy", Tensor::FromValues<float>({2, 300}, std::vector<float>(600, 1)));
+  const auto run_on = [&](const std::string& instructions, const std::string& program) {
+    setenv("ONEDNN_MAX_CPU_ISA", instructions.c_str(), /*overwrite=*/1);
+    const std::string feed = program == "many.txt" ? "--feeds=x=long.npy" : "--feeds=x=x.npy";
+    const BinaryRun run = Run({program, feed, "--fetches=y=y.npy", "--dump_plan"}, "onednn");
+    unsetenv("ONEDNN_MAX_CPU_ISA");
     EXPECT_EQ(run.exit_code, 0) << run.err;
-    return run.err;
+    return run;
   };
+  const BinaryRun without_avx2 = run_on("SSE41", "few.txt");
   EXPECT_EQ(
-      told("bytes.txt"),
-      "note: bytes.txt: this machine has no AVX2, so that integers of 8 bits are multiplied "
-      "as floats: the results are the same, and take longer than those of the float program\n");
-  EXPECT_EQ(told("wide.txt"), "");
-  EXPECT_EQ(told("no_product.txt"), "");
-  setenv("ONEDNN_MAX_CPU_ISA", "AVX2", /*overwrite=*/1);
-  EXPECT_EQ(told("bytes.txt"), "");
-  unsetenv("ONEDNN_MAX_CPU_ISA");
+      without_avx2.err,
+      "note: few.txt: slower than in float on this machine (SSE4.1), with the same results: 1 of "
+      "1 products of codes; --dump_plan marks them, and a rule with skip: true leaves an op in "
+      "float\n");
+  EXPECT_THAT(without_avx2.out,
+              ContainsRegex("matmul on integers <.*, 0\\.[0-9]+ of the speed of floats> "));
+  EXPECT_THAT(run_on("SSE41", "many.txt").err, HasSubstr("1 of 1 products of codes"));
+  EXPECT_EQ(run_on("SSE41", "wide.txt").err, "");
+  EXPECT_EQ(run_on("SSE41", "no_product.txt").err, "");
+  if (kernels::BestInstructionSet() == kernels::InstructionSet::kSse41) {
+    GTEST_SKIP() << "the machine has no AVX2";
+  }
+  EXPECT_THAT(run_on("AVX2", "few.txt").err, HasSubstr("(AVX2 without VNNI)"));
+  const BinaryRun of_many = run_on("AVX2", "many.txt");
+  EXPECT_EQ(of_many.err, "");
+  EXPECT_THAT(of_many.out, Not(HasSubstr("of the speed of floats")));
 }
 
 TEST_F(Infer, WhatIsWrongIsToldByExitCode) {

@@ -111,7 +111,8 @@ absl::Status PlanInt8Convolution(OpPlanner& op, const kernels::ConvolutionShape&
               },
               kernel->implementation(),
               2 * shape.output_size() * shape.taps(),
-              absl::StrCat(op.type(), " of codes", output.NameOf(op))});
+              absl::StrCat(op.type(), " of codes", output.NameOf(op))},
+             kernel->beside_floats());
   return absl::OkStatus();
 }
 

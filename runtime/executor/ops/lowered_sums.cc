@@ -190,7 +190,8 @@ absl::Status AddSums(OpPlanner& op, const Sums& sums, const Plan& plan) {
               },
               kernel->implementation(),
               sums.operations,
-              output.NameOf(op)});
+              output.NameOf(op)},
+             kernel->beside_floats());
   return absl::OkStatus();
 }
 

@@ -245,6 +245,7 @@ void AddOperandSums(OpPlanner& op, const OperandSums& sums,
   if (added.bias) reads.push_back(*added.bias);
   if (weights.zero_points) reads.push_back(*weights.zero_points);
   const std::string implementation = kernel->implementation();
+  const double beside_floats = kernel->beside_floats();
   const std::string name = NameOf(op, sums, epilogue.names);
   op.AddStep({epilogue.WithOperands(std::move(reads)), std::move(writes),
               [=, kernel = std::move(kernel)](const StepContext& run) {
@@ -263,7 +264,8 @@ void AddOperandSums(OpPlanner& op, const OperandSums& sums,
                 kernel->Run(operands, run.Floats(epilogue.out));
                 return absl::OkStatus();
               },
-              implementation, sums.operations, name});
+              implementation, sums.operations, name},
+             beside_floats);
 }
 
 // What the op adds to its sums itself; whether that is a stage of its own instead.

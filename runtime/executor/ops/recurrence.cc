@@ -206,7 +206,7 @@ absl::StatusOr<PlannedRecurrence> AddRecurrence(OpPlanner& op, kernels::Recurren
   step.implementation = coded ? coded->implementation() : recurrence->implementation();
   step.operations = operations;
   if (coded) step.name = absl::StrCat(op.type(), " on integers");
-  op.AddStep(std::move(step));
+  op.AddStep(std::move(step), coded ? coded->beside_floats() : std::nullopt);
   return planned;
 }
 

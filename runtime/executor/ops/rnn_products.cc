@@ -73,7 +73,7 @@ absl::Status AddProductOfInput(OpPlanner& op, const ProductShape& shape, const C
   step.implementation = kernel->implementation();
   step.operations = 2 * shape.rows * shape.inner * shape.columns;
   step.name = absl::StrCat(op.type(), " of input on integers");
-  op.AddStep(std::move(step));
+  op.AddStep(std::move(step), kernel->beside_floats());
   return absl::OkStatus();
 }
 
@@ -92,7 +92,8 @@ absl::Status AddProductOfStates(OpPlanner& op, const ProductShape& shape, int st
               },
               kernel->implementation(),
               2 * shape.rows * shape.inner * shape.columns,
-              absl::StrCat(op.type(), " of states on integers")});
+              absl::StrCat(op.type(), " of states on integers")},
+             kernel->beside_floats());
   return absl::OkStatus();
 }
 

@@ -24,6 +24,7 @@ def instruction_sets_test(
         size = "small",
         shard_count = None,
         srcs = None,
+        deps = [],
         **kwargs):
     """Declares <name>_<instruction set>_test for each that oneDNN is limited to: one program.
 
@@ -33,6 +34,7 @@ def instruction_sets_test(
       size: of each test.
       shard_count: of each test.
       srcs: the program's sources, if not <name>_test.cc.
+      deps: of the program.
       **kwargs: of the program.
     """
     native.cc_binary(
@@ -40,6 +42,7 @@ def instruction_sets_test(
         testonly = True,
         srcs = srcs or [name + "_test.cc"],
         linkstatic = False,
+        deps = deps + ["//tests/runtime/kernels:limited_instructions"],
         **kwargs
     )
     for instruction_set in instruction_sets:

@@ -19,6 +19,7 @@
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/instruction_set.h"
 #include "runtime/kernels/integer_sums.h"
+#include "runtime/kernels/integer_transposed_convolution.h"
 #include "runtime/kernels/machine.h"
 #include "runtime/kernels/packing.h"
 #include "runtime/kernels/product_shape.h"
@@ -221,6 +222,40 @@ TEST(SumsKernels, ArePairsOrFloatsWithoutInstructionsThatAreExact) {
   EXPECT_EQ(kernels(ToCodes(Convolution(32, 64, 32, 14, 3))), "floats");
   EXPECT_EQ(kernels(ToCodes(Convolution(32, 16, 16, 14, 3))), "floats");
   EXPECT_EQ(kernels(product({2, 3, 64, 8, true})), "floats");
+}
+
+TEST(SumsKernels, SayHowFastTheyAreBesideFloats) {
+  const auto rate = [](const SumsProblem& problem) {
+    const auto planned = PlanSums("sums", problem);
+    EXPECT_TRUE(planned.ok()) << planned.status();
+    return (*planned)->beside_floats();
+  };
+  const double depthwise = rate(ToCodes(Convolution(32, 32, 32, 14, 3)));
+  const double few = rate(ToCodes(Convolution(3, 64, 1, 13, 3)));
+  const double some = rate(ToCodes(Convolution(64, 64, 1, 13, 1)));
+  const double many = rate(ToCodes(Convolution(64, 64, 1, 13, 3)));
+  const double row = rate({ProductShape{1, 1, 512, 64}, CodeType::kUint8, {}, OutputType::kFloat});
+  const double in_floats = rate(ToCodes(Convolution(32, 16, 16, 14, 3)));
+  if (HasExactIntegerProducts()) {
+    for (const double exact : {depthwise, few, some, many, row}) EXPECT_GE(exact, 1);
+    EXPECT_GT(many, few);
+  } else if (AddsPairsOfProducts()) {
+    EXPECT_LT(few, 1);
+    for (const double in_pairs : {depthwise, some, many, row}) EXPECT_GT(in_pairs, 1);
+    EXPECT_LT(in_floats, 1);
+  } else {
+    for (const double slow : {depthwise, few, some, many, row, in_floats}) EXPECT_LT(slow, 1);
+  }
+}
+
+TEST(SumsKernels, SayOfPhasesHowFastTheSlowestIs) {
+  // Of two rows and columns of the output one is a sum of 2 taps, and one of 1.
+  const ConvolutionShape shape = Convolution(16, 40, 1, 14, 3, 2);
+  const auto planned = PlanIntegerTransposedConvolution(shape, CodeType::kUint8);
+  ASSERT_TRUE(planned.ok()) << planned.status();
+  const auto slowest = PlanSums("sums", ToFloats(Convolution(40, 16, 1, 7, 1)));
+  ASSERT_TRUE(slowest.ok()) << slowest.status();
+  EXPECT_EQ((*planned)->beside_floats(), (*slowest)->beside_floats());
 }
 
 // Epilogues that have each stage but those that requantize, after factors and addends of channels

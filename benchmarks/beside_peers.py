@@ -24,9 +24,9 @@ import timing  # noqa: E402
 
 _HERE = pathlib.Path(__file__).resolve().parent
 _PEERS = {"onnxruntime": "int8.onnx", "openvino": "int8.xml"}
-# An image's height and channels.
-_NETWORKS = {"lenet5": (28, 1), "resnet20": (32, 3), "mobilenet_v1": (224, 3),
-             "resnet50": (224, 3)}
+# The shape of an image.
+_NETWORKS = {"lenet5": [1, 28, 28], "resnet20": [3, 32, 32], "mobilenet_v1": [3, 224, 224],
+             "resnet50": [3, 224, 224], "encoder_256": [128, 256], "encoder_512": [128, 512]}
 _ALL = [f"{network}:{batch}" for network in _NETWORKS for batch in (1, 32)]
 _PROCESSES = 3
 
@@ -55,11 +55,10 @@ class _Network:
     def __init__(self, case, folder):
         self.name, batch = case.split(":")
         self.batch = int(batch)
-        height, channels = _NETWORKS[self.name]
-        self.shape = [self.batch, channels, height, height]
+        self.shape = [self.batch, *_NETWORKS[self.name]]
         self.path = os.path.join(folder, self.name)
         subprocess.run([sys.executable, str(_HERE / "peer_models.py"), folder, self.name,
-                        str(height), str(channels), batch], check=True, stdout=sys.stderr)
+                        *map(str, self.shape)], check=True, stdout=sys.stderr)
 
     def __str__(self):
         return f"{self.name}, batch {self.batch}"

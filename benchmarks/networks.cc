@@ -145,12 +145,18 @@ std::string UpDown(Layers& net, const std::string& image) {
   return Fc(net, GlobalAvgPool2d(net, joined), 10);
 }
 
-constexpr int kHeads = 4;
+// Of a block of an encoder (Vaswani et al., 2017).
+struct EncoderSizes {
+  int width;
+  int heads;
+  int inner;
+};
 
-// Tokens [N,T,C], which attend to one another in heads (Vaswani et al., 2017).
-std::string SelfAttention(Layers& net, const std::string& tokens, int width) {
-  const auto heads = [&](const std::string& x) {
-    return Transpose(net, Reshape(net, Fc(net, x, width, 2), {0, 0, kHeads, width / kHeads}),
+// Tokens [N,T,C], which attend to one another in heads.
+std::string SelfAttention(Layers& net, const std::string& tokens, const EncoderSizes& sizes) {
+  const auto [width, count, inner] = sizes;
+  const auto heads = [&, width = width, count = count](const std::string& x) {
+    return Transpose(net, Reshape(net, Fc(net, x, width, 2), {0, 0, count, width / count}),
                      {0, 2, 1, 3});
   };
   const std::string queries = heads(tokens);
@@ -158,23 +164,24 @@ std::string SelfAttention(Layers& net, const std::string& tokens, int width) {
   const std::string values = heads(tokens);
   const std::string scores = Matmul(net, queries, keys, /*transpose_x=*/false,
                                     /*transpose_y=*/true);
-  const float scale = 1 / std::sqrt(static_cast<float>(width / kHeads));
+  const float scale = 1 / std::sqrt(static_cast<float>(width / count));
   const std::string attended = Matmul(net, Softmax(net, Scale(net, scores, scale)), values);
   return Fc(net, Reshape(net, Transpose(net, attended, {0, 2, 1, 3}), {0, 0, width}), width, 2);
 }
 
-std::string EncoderBlock(Layers& net, const std::string& tokens, int width,
+std::string EncoderBlock(Layers& net, const std::string& tokens, const EncoderSizes& sizes,
                          const std::string& activation) {
   const std::string attended =
-      LayerNorm(net, Add(net, tokens, SelfAttention(net, tokens, width)), 2);
-  const std::string inner = Activation(net, Fc(net, attended, 4 * width, 2), activation);
-  return LayerNorm(net, Add(net, attended, Fc(net, inner, width, 2)), 2);
+      LayerNorm(net, Add(net, tokens, SelfAttention(net, tokens, sizes)), 2);
+  const std::string inner = Activation(net, Fc(net, attended, sizes.inner, 2), activation);
+  return LayerNorm(net, Add(net, attended, Fc(net, inner, sizes.width, 2)), 2);
 }
 
 // Patches of 7 x 7 as tokens (Dosovitskiy et al., 2020), and two blocks.
 std::string Encoder(Layers& net, const std::string& image) {
   constexpr int kPatch = 7;
   constexpr int kWidth = 32;
+  constexpr EncoderSizes kSizes = {kWidth, /*heads=*/4, /*inner=*/4 * kWidth};
   Conv2dOptions patches;
   patches.stride = kPatch;
   const std::string patched = Conv2d(net, image, kWidth, kPatch, patches);
@@ -183,45 +190,68 @@ std::string Encoder(Layers& net, const std::string& image) {
   const std::string columns = Reshape(net, patched, {0, kWidth, patch_count});
   const std::string tokens = LayerNorm(net, Transpose(net, columns, {0, 2, 1}), 2);
   const std::string encoded =
-      EncoderBlock(net, EncoderBlock(net, tokens, kWidth, "relu"), kWidth, "gelu");
+      EncoderBlock(net, EncoderBlock(net, tokens, kSizes, "relu"), kSizes, "gelu");
+  return Fc(net, encoded, 10);
+}
+
+// Two blocks over tokens, each as wide as in small and medium models of text.
+template <int kWidth, int kHeads>
+std::string TokenEncoder(Layers& net, const std::string& tokens) {
+  constexpr EncoderSizes kSizes = {kWidth, kHeads, /*inner=*/4 * kWidth};
+  const std::string encoded =
+      EncoderBlock(net, EncoderBlock(net, tokens, kSizes, "gelu"), kSizes, "gelu");
   return Fc(net, encoded, 10);
 }
 
 struct Row {
   const char* name;
   std::string (*build)(Layers& net, const std::string& image);
-  int64_t channels;
-  int64_t size;
+  std::vector<int64_t> dims;  // of an image
 };
-const Row kRows[] = {{"lenet5", LeNet5, 1, 28},
-                     {"resnet20", ResNet20, 3, 32},
-                     {"small_resnet", SmallResNet, 3, 32},
-                     {"mobilenet_v1", MobileNetV1, 3, 96},
-                     {"small_separable", SmallSeparable, 1, 28},
-                     {"up_down", UpDown, 1, 28},
-                     {"encoder", Encoder, 1, 28},
-                     {"resnet50", ResNet50, 3, 224}};
+
+const std::vector<Row>& Rows() {
+  static const auto* const rows =
+      new std::vector<Row>{{"lenet5", LeNet5, {1, 28, 28}},
+                           {"resnet20", ResNet20, {3, 32, 32}},
+                           {"small_resnet", SmallResNet, {3, 32, 32}},
+                           {"mobilenet_v1", MobileNetV1, {3, 96, 96}},
+                           {"small_separable", SmallSeparable, {1, 28, 28}},
+                           {"up_down", UpDown, {1, 28, 28}},
+                           {"encoder", Encoder, {1, 28, 28}},
+                           {"encoder_256", TokenEncoder<256, 4>, {128, 256}},
+                           {"encoder_512", TokenEncoder<512, 8>, {128, 512}},
+                           {"resnet50", ResNet50, {3, 224, 224}}};
+  return *rows;
+}
+
+// Of a batch; -1: of any.
+std::vector<int64_t> BatchOf(int64_t batch, const std::vector<int64_t>& dims) {
+  std::vector<int64_t> of_batch = {batch};
+  of_batch.insert(of_batch.end(), dims.begin(), dims.end());
+  return of_batch;
+}
 
 }  // namespace
 
 std::vector<std::string> NetworkNames() {
   std::vector<std::string> names;
-  for (const Row& row : kRows) names.push_back(row.name);
+  for (const Row& row : Rows()) names.push_back(row.name);
   return names;
 }
 
 Network BuildNetwork(const std::string& name, int64_t batch, Training training, int64_t image_size,
                      AfterConvolution after_convolution) {
-  for (const Row& row : kRows) {
+  for (const Row& row : Rows()) {
     if (name != row.name) continue;
     Network network;
     network.main = EmptyProgram(2, 6, 2);
     network.startup = EmptyProgram(2, 6, 2);
     Layers net(&network.main, &network.startup, after_convolution);
-    const int64_t size = image_size > 0 ? image_size : row.size;
-    network.image = Data(net, "image", {-1, row.channels, size, size});
+    std::vector<int64_t> dims = row.dims;
+    if (image_size > 0) dims = {dims.front(), image_size, image_size};
+    network.image = Data(net, "image", BatchOf(-1, dims));
     network.label = Data(net, "label", {-1, 1}, VarType::INT64);
-    network.image_dims = {batch, row.channels, size, size};
+    network.image_dims = BatchOf(batch, dims);
     network.scores = row.build(net, network.image);
     network.loss = Mean(net, SoftmaxWithCrossEntropy(net, network.scores, network.label));
     const bool is_nesterov = training == Training::kNesterov;

@@ -3,7 +3,7 @@
 quantizes statically to codes of activations u8 and of weights s8 for each channel, and NAME.int8.xml
 as OpenVINO quantizes it (NNCF). Weights are random.
 
-  peer_models.py FOLDER NETWORK HEIGHT CHANNELS BATCH
+  peer_models.py FOLDER NETWORK BATCH DIM...    the extents of an image
 """
 
 import os
@@ -48,20 +48,22 @@ def _quantize_onnx(source, samples, path):
     os.remove(prepared)
 
 
-def _quantize_openvino(source, samples, path):
+def _quantize_openvino(source, samples, path, model_type):
     model = openvino.Core().read_model(source)
-    quantized = nncf.quantize(model, nncf.Dataset(samples), subset_size=_SAMPLES)
+    quantized = nncf.quantize(model, nncf.Dataset(samples), subset_size=_SAMPLES,
+                              model_type=model_type)
     openvino.save_model(quantized, path, compress_to_fp16=False)
 
 
-def main(folder, network, height, channels, batch):
-    shape = (int(batch), int(channels), int(height), int(height))
+def main(folder, network, *dims):
+    shape = tuple(map(int, dims))
+    model_type = nncf.ModelType.TRANSFORMER if network.startswith("encoder") else None
     path = os.path.join(folder, network)
     random = numpy.random.default_rng(1)
     samples = [random.standard_normal(shape).astype("float32") for _ in range(_SAMPLES)]
     _export(network, shape, path + ".float.onnx")
     _quantize_onnx(path + ".float.onnx", samples, path + ".int8.onnx")
-    _quantize_openvino(path + ".float.onnx", samples, path + ".int8.xml")
+    _quantize_openvino(path + ".float.onnx", samples, path + ".int8.xml", model_type)
 
 
 if __name__ == "__main__":

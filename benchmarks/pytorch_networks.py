@@ -64,10 +64,10 @@ def small_separable():
 
 
 class _EncoderBlock(nn.Module):
-    _HEADS = 4
 
-    def __init__(self, width, activation):
+    def __init__(self, width, heads, activation):
         super().__init__()
+        self._heads = heads
         self.queries, self.keys, self.values, self.attended = (nn.Linear(width, width)
                                                                for _ in range(4))
         self.attention_norm = nn.LayerNorm(width)
@@ -77,9 +77,9 @@ class _EncoderBlock(nn.Module):
 
     def forward(self, x):
         count, tokens, width = x.shape
-        size = width // self._HEADS
+        size = width // self._heads
         queries, keys, values = (
-            of(x).reshape(count, tokens, self._HEADS, size).transpose(1, 2)
+            of(x).reshape(count, tokens, self._heads, size).transpose(1, 2)
             for of in (self.queries, self.keys, self.values))
         scores = torch.softmax(queries @ keys.transpose(2, 3) * size**-0.5, -1)
         joined = (scores @ values).transpose(1, 2).reshape(count, tokens, width)
@@ -93,7 +93,8 @@ class _Encoder(nn.Module):
         super().__init__()
         self.patches = nn.Conv2d(1, width, 7, stride=7)
         self.norm = nn.LayerNorm(width)
-        self.blocks = nn.Sequential(_EncoderBlock(width, nn.ReLU()), _EncoderBlock(width, nn.GELU()))
+        self.blocks = nn.Sequential(_EncoderBlock(width, 4, nn.ReLU()),
+                                    _EncoderBlock(width, 4, nn.GELU()))
         self.classes = nn.Linear(16 * width, 10)
 
     def forward(self, x):
@@ -103,6 +104,19 @@ class _Encoder(nn.Module):
 
 def encoder():
     return _Encoder(32)
+
+
+def _token_encoder(width, heads):
+    blocks = [_EncoderBlock(width, heads, nn.GELU()) for _ in range(2)]
+    return nn.Sequential(*blocks, nn.Flatten(), nn.Linear(128 * width, 10))
+
+
+def encoder_256():
+    return _token_encoder(256, 4)
+
+
+def encoder_512():
+    return _token_encoder(512, 8)
 
 
 class _Bottleneck(nn.Module):

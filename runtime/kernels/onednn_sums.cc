@@ -61,6 +61,10 @@ class OnednnSums final : public IntegerSums, public HasPackedForm {
     return FormOfReordering(plain_weights_.memory().get_desc(), weights_.memory().get_desc());
   }
 
+  bool reads_plain_weights() const override {
+    return weights_.memory().get_desc() == plain_weights_.memory().get_desc();
+  }
+
   void Pack(absl::Span<const int8_t> codes, absl::Span<uint8_t> packed) override {
     plain_weights_.PointTo(codes);
     weights_.PointTo(packed);

@@ -20,6 +20,8 @@ class PacksWeights {
   // REQUIRES: weights of the size that the kernel was planned for, and packed_bytes bytes. Every
   // kernel that was planned for the same shape can read the result.
   virtual void Pack(absl::Span<const T> weights, absl::Span<uint8_t> packed) = 0;
+  // Whether packed weights are the weights as they lie, so that nothing has to be packed.
+  virtual bool reads_plain_weights() const { return false; }
 };
 
 // The same, into memory that it allocates.

@@ -38,6 +38,9 @@ class FloatProduct final : public Product, public HasPackedForm {
   std::string packed_form() const override {
     return FormOfReordering(y_.memory().get_desc(), packed_.memory().get_desc());
   }
+  bool reads_plain_weights() const override {
+    return packed_.memory().get_desc() == y_.memory().get_desc();
+  }
   void Pack(absl::Span<const float> y, absl::Span<uint8_t> packed) override {
     y_.PointTo(y);
     packed_.PointTo(packed);

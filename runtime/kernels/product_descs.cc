@@ -24,6 +24,11 @@ memory::desc YDesc(const ProductShape& shape, memory::data_type type) {
   return MatrixDesc(shape.batch, shape.inner, shape.columns, shape.transpose_y, type);
 }
 
+memory::desc ReadYDesc(const ProductShape& shape, memory::data_type type) {
+  return shape.packs_y() ? AnyLayout({shape.batch, shape.inner, shape.columns}, type)
+                         : YDesc(shape, type);
+}
+
 memory::desc OutDesc(const ProductShape& shape, memory::data_type type) {
   return RowMajor({shape.batch, shape.rows, shape.columns}, type);
 }
@@ -32,8 +37,7 @@ dnnl::matmul::primitive_desc ProductDesc(const ProductShape& shape, memory::data
                                          memory::data_type y, memory::data_type out,
                                          const dnnl::primitive_attr& attr,
                                          const memory::desc& bias) {
-  return {Engine(), XDesc(shape, x),     AnyLayout({shape.batch, shape.inner, shape.columns}, y),
-          bias,     OutDesc(shape, out), attr};
+  return {Engine(), XDesc(shape, x), ReadYDesc(shape, y), bias, OutDesc(shape, out), attr};
 }
 
 }  // namespace fixpoint::kernels

@@ -18,8 +18,10 @@ constexpr int kColumnAxis = 2;
 dnnl::memory::desc OutDesc(const ProductShape& shape,
                            dnnl::memory::data_type type = dnnl::memory::data_type::f32);
 
-// The product of elements of those types, with y in the layout that the kernel chooses. A `bias`
-// that is a zero desc means none.
+// y as the kernel reads it: in the layout that it chooses, or as y lies where it is not packed.
+dnnl::memory::desc ReadYDesc(const ProductShape& shape, dnnl::memory::data_type type);
+
+// The product of elements of those types. A `bias` that is a zero desc means none.
 dnnl::matmul::primitive_desc ProductDesc(const ProductShape& shape, dnnl::memory::data_type x,
                                          dnnl::memory::data_type y, dnnl::memory::data_type out,
                                          const dnnl::primitive_attr& attr = Attributes(),

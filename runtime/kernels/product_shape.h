@@ -19,6 +19,9 @@ struct ProductShape {
   bool transpose_x = false;
   bool transpose_y = false;
 
+  // Whether y is packed. Several matrices are seldom constants: each run would pack them, which
+  // takes as long as their products or several times that.
+  bool packs_y() const { return batch == 1; }
   int64_t x_size() const { return batch * rows * inner; }
   int64_t y_size() const { return batch * inner * columns; }
   int64_t out_size() const { return batch * rows * columns; }

@@ -48,10 +48,11 @@ void ForEachLine(const Lines& lines, F f) {
   }
 }
 
-// A NaN compares as larger than nothing, so it does not count.
+// A NaN compares as larger than nothing, so it does not count. GCC 12 makes vectors of 32 lanes,
+// but unrolls a loop over 16.
 template <typename Stride>
 float Largest(const float* x, int64_t size, Stride stride) {
-  constexpr int kLanes = 16;
+  constexpr int kLanes = 32;
   float lanes[kLanes];
   for (float& lane : lanes) lane = -INFINITY;
   int64_t i = 0;
@@ -65,7 +66,11 @@ float Largest(const float* x, int64_t size, Stride stride) {
     const float element = x[stride * i];
     lanes[0] = element > lanes[0] ? element : lanes[0];
   }
-  for (const float lane : lanes) lanes[0] = lane > lanes[0] ? lane : lanes[0];
+  for (int width = kLanes / 2; width > 0; width /= 2) {
+    for (int lane = 0; lane < width; ++lane) {
+      lanes[lane] = lanes[lane + width] > lanes[lane] ? lanes[lane + width] : lanes[lane];
+    }
+  }
   return lanes[0];
 }
 
@@ -79,7 +84,7 @@ float Shifted(float logit, float largest) {
 template <typename Stride>
 double SoftmaxLine(const float* x, float largest, int64_t size, Stride stride, float* y) {
 #pragma GCC ivdep  // y may be x
-  for (int64_t i = 0; i < size; ++i) y[stride * i] = Exp(Shifted(x[stride * i], largest));
+  for (int64_t i = 0; i < size; ++i) y[stride * i] = ExpOfNegative(Shifted(x[stride * i], largest));
   const double sum = LaneSum(size, [=](int64_t i) { return y[stride * i]; });
   const float inverse = static_cast<float>(1.0 / sum);
 #pragma GCC ivdep
@@ -136,7 +141,7 @@ void LogSoftmax(const Lines& lines, absl::Span<const float> x_span, absl::Span<f
     float* const y = y_all + start;
     const float largest = Largest(x, size, stride);
     const double sum =
-        LaneSum(size, [=](int64_t i) { return Exp(Shifted(x[stride * i], largest)); });
+        LaneSum(size, [=](int64_t i) { return ExpOfNegative(Shifted(x[stride * i], largest)); });
     const float log_sum = static_cast<float>(std::log(sum));
 #pragma GCC ivdep  // y may be x
     for (int64_t i = 0; i < size; ++i) {

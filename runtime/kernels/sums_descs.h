@@ -6,7 +6,6 @@
 #include <cstdint>
 
 #include "oneapi/dnnl/dnnl.hpp"
-#include "ops/dims.h"
 #include "runtime/kernels/convolution_descs.h"
 #include "runtime/kernels/convolution_shape.h"
 #include "runtime/kernels/onednn.h"
@@ -72,11 +71,10 @@ inline dnnl::convolution_forward::primitive_desc SumsDesc(
 inline dnnl::matmul::primitive_desc SumsDesc(const ProductShape& shape, const SumsTypes& types,
                                              const dnnl::primitive_attr& attr = Attributes(),
                                              const dnnl::memory::desc& bias = {}) {
-  const Dims weights = {shape.batch, shape.inner, shape.columns};
   return {Engine(),
           WithoutBatch(XDesc(shape, types.inputs), shape),
-          AnyLayout(shape.batch == 1 ? Dims(weights.begin() + 1, weights.end()) : weights,
-                    types.weights),
+          shape.batch == 1 ? AnyLayout({shape.inner, shape.columns}, types.weights)
+                           : ReadYDesc(shape, types.weights),
           bias,
           WithoutBatch(OutDesc(shape, types.out), shape),
           attr};

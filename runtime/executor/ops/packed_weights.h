@@ -72,10 +72,11 @@ Buffer AddPacking(OpPlanner& op, const std::shared_ptr<kernels::PacksWeights<T>>
   op.AddStep({std::move(reads), {packed}, std::move(run), "", 0, "pack weights"});
   return packed;
 }
-// The same for weights as they are.
+// The same for weights as they are, which are what is returned if the kernel reads them so.
 template <typename T>
 Buffer AddPacking(OpPlanner& op, const std::shared_ptr<kernels::PacksWeights<T>>& kernel,
                   Buffer weights) {
+  if (kernel->reads_plain_weights()) return {weights.index, kernel->packed_bytes()};
   return AddPacking<T>(
       op, kernel, {weights},
       [=](const StepContext& run, absl::Span<uint8_t> packed) {

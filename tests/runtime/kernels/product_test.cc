@@ -16,6 +16,7 @@
 #include "absl/types/span.h"
 #include "runtime/kernels/bfloat16.h"
 #include "runtime/kernels/bfloat16_product.h"
+#include "runtime/kernels/instruction_set.h"
 #include "runtime/kernels/integer_product.h"
 #include "tests/runtime/kernels/bfloat16_values.h"
 #include "tests/runtime/kernels/coding_cases.h"
@@ -37,6 +38,10 @@ std::vector<Case> Cases(int64_t longest_sum = 65793) {
       {"OneRow", {1, 1, 128, 10, false, false}},
       {"OneColumn", {1, 6, 13, 1, false, false}},
       {"Batched", {6, 8, 16, 12, false, true}},
+      {"BatchedPlain", {3, 33, 35, 17, false, false}},
+      {"BatchedTransposedX", {2, 9, 7, 5, true, false}},
+      {"BatchedTransposedBoth", {3, 34, 17, 33, true, true}},
+      {"BatchedHeads", {4, 64, 64, 64, false, true}},
       // More than floats add exactly, if all codes are the largest.
       {"LongSums", {1, 3, 1500, 4, false, false}},
       // As many products as fit in 32 bits, whatever they are.
@@ -171,6 +176,18 @@ INSTANTIATE_TEST_SUITE_P(AffineShapes, ExactProducts,
                                           testing::ValuesIn(AffineCodings()),
                                           testing::Values(Codes::kMixed, Codes::kLargest)),
                          NameOf);
+
+// Each run would pack what other ops have computed.
+TEST(Products, ReadSeveralMatricesAsTheyLie) {
+  for (const bool transposed : {false, true}) {
+    const ProductShape shape = {4, 32, 64, 48, false, transposed};
+    EXPECT_TRUE((*Product::Plan(shape))->reads_plain_weights());
+    for (const CodeType type : {CodeType::kUint8, CodeType::kInt8}) {
+      const auto sums = *PlanIntegerProduct(shape, type);
+      EXPECT_EQ(sums->reads_plain_weights(), HasExactIntegerProducts());
+    }
+  }
+}
 
 TEST(Products, RefuseWhatDoesNotFit) {
   EXPECT_EQ(Product::Plan({1, 0, 2, 3, false, false}).status(),

@@ -75,6 +75,7 @@ class Predictor {
   // For the executor that ran last (executor.h).
   std::string PlanText();
   std::string ProfileText();
+  std::vector<executor::ProfileRow> ProfileRows();
 
  private:
   Predictor(Program program, Scope scope, const PredictorOptions& options);

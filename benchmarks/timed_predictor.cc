@@ -24,14 +24,16 @@ Tensor RandomImages(std::vector<int64_t> dims) {
 
 }  // namespace
 
-TimedPredictor::TimedPredictor(const std::string& network, Form form, int64_t batch, bool profile)
-    : TimedPredictor(MakeInferenceForm(network, form), batch, profile) {}
+TimedPredictor::TimedPredictor(const std::string& network, Form form, int64_t batch, bool profile,
+                               int threads)
+    : TimedPredictor(MakeInferenceForm(network, form), batch, profile, threads) {}
 
-TimedPredictor::TimedPredictor(InferenceForm made, int64_t batch, bool profile) {
+TimedPredictor::TimedPredictor(InferenceForm made, int64_t batch, bool profile, int threads) {
   made.image_dims[0] = batch;
   inputs_.push_back(RandomImages(made.image_dims));
   PredictorOptions options;
   options.profile = profile;
+  options.threads = threads;
   options.inputs = {made.image};
   options.outputs = {made.scores};
   absl::StatusOr<std::unique_ptr<Predictor>> predictor =

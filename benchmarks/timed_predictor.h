@@ -16,9 +16,9 @@ namespace fixpoint {
 
 class TimedPredictor {
  public:
-  // On one thread.
-  TimedPredictor(const std::string& network, Form form, int64_t batch, bool profile = false);
-  TimedPredictor(InferenceForm form, int64_t batch, bool profile = false);
+  TimedPredictor(const std::string& network, Form form, int64_t batch, bool profile = false,
+                 int threads = 1);
+  TimedPredictor(InferenceForm form, int64_t batch, bool profile = false, int threads = 1);
 
   // Gives the processor time of a run in seconds.
   double Run();

@@ -7,11 +7,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "benchmarks/clock.h"
 #include "benchmarks/networks.h"
 #include "runtime/backward_precision.h"
 #include "runtime/executor/executor.h"
+#include "runtime/executor/profile.h"
 #include "runtime/scope.h"
 #include "runtime/tensor.h"
 #include "transpiler/train/quantize_transpiler.h"
@@ -44,6 +46,7 @@ class TimedTrainer {
   float loss() const { return loss_; }
   const executor::Plan& plan();
   std::string ProfileText() const { return executor_->ProfileText(); }
+  std::vector<executor::ProfileRow> ProfileRows() const { return executor_->ProfileRows(); }
 
   // Nothing else may be called afterwards.
   TrainedNetwork Take();

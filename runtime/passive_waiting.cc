@@ -6,12 +6,18 @@
 #include <initializer_list>
 
 namespace fixpoint {
+namespace {
+
+// About 20 us.
+constexpr char kSpins[] = "2000";
+
+}  // namespace
 
 void WaitPassively(const char* const* argv) {
   for (const char* name : {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"}) {
     if (std::getenv(name) != nullptr) return;
   }
-  if (setenv("OMP_WAIT_POLICY", "passive", /*overwrite=*/0) != 0) return;
+  if (setenv("GOMP_SPINCOUNT", kSpins, /*overwrite=*/0) != 0) return;
   execv("/proc/self/exe", const_cast<char* const*>(argv));
 }
 

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/feeds_and_fetches.h"
+#include "runtime/executor/profile.h"
 #include "runtime/guarded_call.h"
 #include "runtime/inference_model.h"
 #include "runtime/parameter_file.h"
@@ -144,6 +145,12 @@ std::string Predictor::ProfileText() {
 CodedProducts Predictor::CountCodedProducts() {
   const std::lock_guard<std::mutex> lock(mutex_);
   return idle_.empty() ? CodedProducts() : idle_.back()->executor->CountCodedProducts();
+}
+
+std::vector<executor::ProfileRow> Predictor::ProfileRows() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (idle_.empty()) return {};
+  return idle_.back()->executor->ProfileRows();
 }
 
 }  // namespace fixpoint

@@ -76,6 +76,7 @@ class Predictor {
   std::string PlanText();
   std::string ProfileText();
   CodedProducts CountCodedProducts();
+  std::vector<executor::ProfileRow> ProfileRows();
 
  private:
   Predictor(Program program, Scope scope, const PredictorOptions& options);

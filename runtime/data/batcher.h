@@ -42,6 +42,9 @@ struct BatchPosition {
   int64_t epoch = 0;
   int64_t batch = 0;
 };
+inline bool operator==(const BatchPosition& a, const BatchPosition& b) {
+  return a.epoch == b.epoch && a.batch == b.batch;
+}
 
 class Batcher {
  public:

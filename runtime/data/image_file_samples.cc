@@ -153,18 +153,24 @@ std::vector<std::string> ImageFileSamples::PathsOf(absl::Span<const int64_t> sam
   return paths;
 }
 
+std::optional<ImageFileSamples::Ahead> ImageFileSamples::ReplaceAhead(
+    std::optional<Ahead> ahead) const {
+  const std::lock_guard<std::mutex> lock(*ahead_mutex_);
+  return std::exchange(ahead_, std::move(ahead));
+}
+
 void ImageFileSamples::WillRead(absl::Span<const int64_t> samples) const {
-  ahead_.reset();
+  ReplaceAhead(std::nullopt);
   try {
-    ahead_ = Ahead{{samples.begin(), samples.end()},
-                   std::async(std::launch::async, LoadAll, data_, PathsOf(samples))};
+    ReplaceAhead(Ahead{{samples.begin(), samples.end()},
+                       std::async(std::launch::async, LoadAll, data_, PathsOf(samples))});
   } catch (const std::system_error&) {
     // Without a thread they are decoded when they are read.
   }
 }
 
 ImageFileSamples::Decoded ImageFileSamples::Decode(absl::Span<const int64_t> samples) const {
-  std::optional<Ahead> ahead = std::exchange(ahead_, std::nullopt);
+  std::optional<Ahead> ahead = ReplaceAhead(std::nullopt);
   if (ahead && ahead->samples == samples) return ahead->images.get();
   return LoadAll(data_, PathsOf(samples));
 }

@@ -8,6 +8,8 @@
 #include <array>
 #include <cstdint>
 #include <future>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -58,6 +60,9 @@ class ImageFileSamples final : public SampleSet {
     std::future<Decoded> images;
   };
 
+  // Gives the ones before, for which a reader waits without holding up others.
+  std::optional<Ahead> ReplaceAhead(std::optional<Ahead> ahead) const;
+
   // Leaves out images that cannot be decoded. Error: that of the first one, if none is left.
   absl::Status LeaveOutBad();
   // What a pixel of each value becomes in each channel of a sample.
@@ -75,6 +80,7 @@ class ImageFileSamples final : public SampleSet {
   std::string note_;
   std::vector<std::array<float, 256>> values_;  // by channel of a sample, and pixel
   std::array<SampleField, 2> fields_;
+  mutable std::unique_ptr<std::mutex> ahead_mutex_ = std::make_unique<std::mutex>();
   mutable std::optional<Ahead> ahead_;
 };
 

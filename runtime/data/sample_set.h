@@ -48,8 +48,8 @@ class SampleSet {
 
   // The samples of these indices one after another, in a tensor [samples, ...] for each form; for a
   // field of sequences [rows, ...], with offsets. What is not asked for is not read. Errors:
-  // kFailedPrecondition where the system has no memory; those of files, with the sample. REQUIRES:
-  // the indices are from 0 to size() - 1, and the forms fit.
+  // kFailedPrecondition where the system has no memory; those of files, with the sample. Any number
+  // of threads may read at once. REQUIRES: the indices are from 0 to size() - 1, and the forms fit.
   virtual absl::StatusOr<std::vector<Tensor>> Read(absl::Span<const int64_t> samples,
                                                    absl::Span<const FieldForm> forms) const = 0;
 

@@ -332,6 +332,22 @@ CodedProducts Executor::CountCodedProducts() const {
   return slowest;
 }
 
+std::vector<ProfileRow> Executor::ProfileRows() const {
+  std::vector<ProfileRow> rows;
+  const auto append = [&rows](const PlacedPlan& placed, int64_t times) {
+    for (ProfileRow& row : executor::ProfileRows(placed.plan, placed.times)) {
+      row.seconds *= static_cast<double>(times);
+      rows.push_back(std::move(row));
+    }
+  };
+  for (const std::unique_ptr<PlannedRun>& run : plans_->runs()) {
+    if (!options_.profile || run->rest.times.runs == 0) continue;
+    if (run->first) append(run->first->placed, run->first->count);
+    append(run->rest, 1);
+  }
+  return rows;
+}
+
 absl::StatusOr<const Plan*> Executor::PlanOf(absl::Span<const Feed> feeds,
                                              absl::Span<const std::string> fetches) {
   return GuardedCall("a plan", [&]() -> absl::StatusOr<const Plan*> {

@@ -30,6 +30,7 @@ namespace fixpoint::executor {
 class PlanCache;
 struct PlacedPlan;
 struct PlannedRun;
+struct ProfileRow;
 
 struct ExecutorOptions {
   // The seed of random ops whose own seed is 0.
@@ -84,6 +85,8 @@ class Executor final : public Backend {
   std::string PlanText() const override;
   std::string ProfileText() const override;
   CodedProducts CountCodedProducts() const override;
+  // The rows of its plans (profile.h), plan by plan; none unless times are measured.
+  std::vector<ProfileRow> ProfileRows() const;
 
   // The plan of such a run, without the steps that run for pieces of the batch (pieces.h); it stays
   // valid until the next one is made or run.

@@ -17,6 +17,7 @@
 #include "runtime/kernels/code_conversion.h"
 #include "runtime/kernels/fake_quantize.h"
 #include "runtime/kernels/layout.h"
+#include "runtime/kernels/threads.h"
 #include "runtime/tensor.h"
 
 namespace fixpoint::executor {
@@ -54,7 +55,12 @@ kernels::Channels ChannelsOf(const TensorType& type, const Codes& codes) {
 
 template <typename Code>
 void NumbersFromCodes(absl::Span<const Code> codes, absl::Span<float> numbers) {
-  std::copy(codes.begin(), codes.end(), numbers.begin());
+  const auto size = static_cast<int64_t>(codes.size());
+  kernels::RunOnThreads(kernels::ThreadsFor(size, sizeof(Code) + sizeof(float)), size,
+                        [&](int, int64_t begin, int64_t end) {
+                          std::copy(codes.begin() + begin, codes.begin() + end,
+                                    numbers.begin() + begin);
+                        });
 }
 
 // No single buffer may be larger.

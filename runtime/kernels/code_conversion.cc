@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
+#include "runtime/kernels/parallel_for.h"
 #include "runtime/kernels/vector_math.h"
-#include "runtime/kernels/vectorised.h"
 
 namespace fixpoint::kernels {
 namespace {
@@ -20,19 +20,20 @@ void ConvertTo(absl::Span<const float> x_span, const CodeConversion& conversion,
                absl::Span<Code> codes_span) {
   CHECK_EQ(codes_span.size(), x_span.size());
   // Clipped before it is rounded, which is the same because the bounds are integers.
-  Vectorised([x = x_span.data(), codes = codes_span.data(),
-              size = static_cast<int64_t>(x_span.size()), multiplier = conversion.multiplier,
-              zero_point = conversion.zero_point,
-              smallest = conversion.smallest_code - conversion.zero_point,
-              largest = conversion.largest_code - conversion.zero_point] {
-    for (int64_t i = 0; i < size; ++i) {
-      const float scaled = x[i] * multiplier;
-      const float raised = scaled > smallest ? scaled : smallest;
-      const float clipped = raised < largest ? raised : largest;
-      const float steps = scaled == scaled ? Round<kRounding>(clipped) : 0.0f;
-      codes[i] = static_cast<Code>(static_cast<int32_t>(steps + zero_point));
-    }
-  });
+  ParallelFor(
+      static_cast<int64_t>(x_span.size()), sizeof(float) + sizeof(Code),
+      [x = x_span.data(), codes = codes_span.data(), multiplier = conversion.multiplier,
+       zero_point = conversion.zero_point,
+       smallest = conversion.smallest_code - conversion.zero_point,
+       largest = conversion.largest_code - conversion.zero_point](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          const float scaled = x[i] * multiplier;
+          const float raised = scaled > smallest ? scaled : smallest;
+          const float clipped = raised < largest ? raised : largest;
+          const float steps = scaled == scaled ? Round<kRounding>(clipped) : 0.0f;
+          codes[i] = static_cast<Code>(static_cast<int32_t>(steps + zero_point));
+        }
+      });
 }
 
 template <typename Code>
@@ -47,11 +48,12 @@ void ConvertRounded(absl::Span<const float> x, const CodeConversion& conversion,
 
 template <typename Code>
 void RevertFrom(const Code* codes, float step, float zero_point, absl::Span<float> x_span) {
-  Vectorised([=, x = x_span.data(), size = static_cast<int64_t>(x_span.size())] {
-    for (int64_t i = 0; i < size; ++i) {
-      x[i] = (static_cast<float>(codes[i]) - zero_point) * step;
-    }
-  });
+  ParallelFor(static_cast<int64_t>(x_span.size()), sizeof(Code) + sizeof(float),
+              [=, x = x_span.data()](int64_t begin, int64_t end) {
+                for (int64_t i = begin; i < end; ++i) {
+                  x[i] = (static_cast<float>(codes[i]) - zero_point) * step;
+                }
+              });
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "proto/base/status_macros.h"
 #include "runtime/kernels/pooling_axes.h"
+#include "runtime/kernels/threads.h"
 #include "runtime/kernels/vectorised.h"
 
 namespace fixpoint::kernels {
@@ -52,7 +53,10 @@ void MaximaOfPixels(const Code* pixels, int64_t count, int64_t channels, int64_t
 class PlannedCodePooling final : public CodePooling {
  public:
   explicit PlannedCodePooling(const PoolingShape& shape)
-      : shape_(shape), axes_(AxesOf(shape)), line_(shape.width * shape.channels + kBlock) {}
+      : shape_(shape),
+        axes_(AxesOf(shape)),
+        threads_(ThreadsFor(shape.batch * shape.out_height, BytesOfRow(shape))),
+        lines_(threads_, std::vector<uint8_t>(shape.width * shape.channels + kBlock)) {}
 
   void Run(absl::Span<const uint8_t> x, absl::Span<uint8_t> y) override { Pool(x, y); }
   void Run(absl::Span<const int8_t> x, absl::Span<int8_t> y) override { Pool(x, y); }
@@ -60,23 +64,37 @@ class PlannedCodePooling final : public CodePooling {
   std::string implementation() const override { return LoopsName(); }
 
  private:
-  // For each row of the output, finds first the largest of the rows of its windows.
+  static int64_t BytesOfRow(const PoolingShape& shape) {
+    return (shape.input_size() + shape.output_size()) /
+           std::max<int64_t>(1, shape.batch * shape.out_height);
+  }
+
   template <typename Code>
   void Pool(absl::Span<const Code> input, absl::Span<Code> output) {
     CHECK_EQ(static_cast<int64_t>(input.size()), shape_.input_size());
     CHECK_EQ(static_cast<int64_t>(output.size()), shape_.output_size());
-    Vectorised([shape = shape_, axes = &axes_, x = input.data(), y = output.data(),
-                end = output.data() + output.size(),
-                line = reinterpret_cast<Code*>(line_.data())]() mutable {
+    RunOnThreads(threads_, shape_.batch * shape_.out_height,
+                 [&](int thread, int64_t begin, int64_t end) {
+                   PoolRows(input.data(), begin, end,
+                            reinterpret_cast<Code*>(lines_[thread].data()), output.data());
+                 });
+  }
+
+  // For each row of the output, finds first the largest of the rows of its windows.
+  template <typename Code>
+  void PoolRows(const Code* input, int64_t begin, int64_t end, Code* line, Code* output) const {
+    Vectorised([=, shape = shape_, axes = &axes_] {
       const int64_t size = shape.width * shape.channels;
-      for (int64_t n = 0; n < shape.batch; ++n, x += shape.height * size) {
-        for (const PoolingPart rows : (*axes)[0].parts) {
-          MaximaOfLines(x + rows.begin * size, rows.end - rows.begin, size, line);
-          for (const PoolingPart columns : (*axes)[1].parts) {
-            MaximaOfPixels(line + columns.begin * shape.channels, columns.end - columns.begin,
-                           shape.channels, end - y, y);
-            y += shape.channels;
-          }
+      Code* y = output + begin * shape.out_width * shape.channels;
+      const Code* const y_end = output + end * shape.out_width * shape.channels;
+      for (int64_t row = begin; row < end; ++row) {
+        const Code* const image = input + row / shape.out_height * shape.height * size;
+        const PoolingPart rows = (*axes)[0].parts[row % shape.out_height];
+        MaximaOfLines(image + rows.begin * size, rows.end - rows.begin, size, line);
+        for (const PoolingPart columns : (*axes)[1].parts) {
+          MaximaOfPixels(line + columns.begin * shape.channels, columns.end - columns.begin,
+                         shape.channels, y_end - y, y);
+          y += shape.channels;
         }
       }
     });
@@ -84,7 +102,8 @@ class PlannedCodePooling final : public CodePooling {
 
   const PoolingShape shape_;
   const PoolingAxes axes_;
-  std::vector<uint8_t> line_;
+  const int threads_;
+  std::vector<std::vector<uint8_t>> lines_;  // of each thread
 };
 
 }  // namespace

@@ -3,10 +3,14 @@
 #include <glog/logging.h>
 #include <immintrin.h>
 
+#include <algorithm>
 #include <array>
 
 #include "ops/code_range.h"
+#include "runtime/kernels/extents.h"
 #include "runtime/kernels/instruction_set.h"
+#include "runtime/kernels/parallel_for.h"
+#include "runtime/kernels/threads.h"
 
 namespace fixpoint::kernels {
 namespace {
@@ -50,7 +54,10 @@ __attribute__((target("avx512f,avx512bw,avx512vbmi"))) void Permute(const uint8_
 template <typename Entry>
 void LookUpEntries(absl::Span<const uint8_t> codes, CodeType type, const void* table, Entry* out) {
   const auto ordered = InOrderOfBytes(type, static_cast<const Entry*>(table));
-  for (size_t i = 0; i < codes.size(); ++i) out[i] = ordered[codes[i]];
+  ParallelFor(static_cast<int64_t>(codes.size()), 1 + sizeof(Entry),
+              [=, codes = codes.data(), ordered = ordered.data()](int64_t begin, int64_t end) {
+                for (int64_t i = begin; i < end; ++i) out[i] = ordered[codes[i]];
+              });
 }
 
 }  // namespace
@@ -63,7 +70,12 @@ void LookUp(absl::Span<const uint8_t> codes, CodeType type, const void* table, O
   auto* const bytes = static_cast<uint8_t*>(out.data());
   if (!HasBytePermutations()) return LookUpEntries(codes, type, table, bytes);
   const auto ordered = InOrderOfBytes(type, static_cast<const uint8_t*>(table));
-  Permute(codes.data(), static_cast<int64_t>(codes.size()), ordered.data(), bytes);
+  const auto size = static_cast<int64_t>(codes.size());
+  RunOnThreads(ThreadsFor(size, 2), CeilDivide(size, kBytes), [&](int, int64_t begin, int64_t end) {
+    const int64_t first = begin * kBytes;
+    Permute(codes.data() + first, std::min(size, end * kBytes) - first, ordered.data(),
+            bytes + first);
+  });
 }
 
 }  // namespace fixpoint::kernels

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "ops/fixed_point.h"
+#include "runtime/kernels/parallel_for.h"
 #include "runtime/kernels/vectorised.h"
 
 namespace fixpoint::kernels {
@@ -41,13 +42,14 @@ void AddSpanOfCodes(absl::Span<const float> x_span, absl::Span<const Code> codes
                     float zero_point, absl::Span<float> out_span) {
   CHECK_EQ(codes_span.size(), out_span.size());
   CHECK_EQ(x_span.size(), out_span.size());
-  Vectorised([=, x = x_span.data(), codes = codes_span.data(), out = out_span.data(),
-              size = static_cast<int64_t>(out_span.size())] {
+  ParallelFor(static_cast<int64_t>(out_span.size()), 2 * sizeof(float) + sizeof(Code),
+              [=, x = x_span.data(), codes = codes_span.data(), out = out_span.data()](
+                  int64_t begin, int64_t end) {
 #pragma GCC ivdep  // out may be x
-    for (int64_t i = 0; i < size; ++i) {
-      out[i] = __builtin_fmaf(static_cast<float>(codes[i]) - zero_point, step, x[i]);
-    }
-  });
+                for (int64_t i = begin; i < end; ++i) {
+                  out[i] = __builtin_fmaf(static_cast<float>(codes[i]) - zero_point, step, x[i]);
+                }
+              });
 }
 
 template <typename Code>

@@ -10,6 +10,7 @@
 #include "ops/sums_of_codes.h"
 #include "proto/base/status_macros.h"
 #include "runtime/kernels/pooling_axes.h"
+#include "runtime/kernels/threads.h"
 #include "runtime/kernels/vectorised.h"
 
 namespace fixpoint::kernels {
@@ -67,8 +68,11 @@ class PlannedIntegerPooling final : public IntegerPooling {
         epilogue_(epilogue),
         output_(output),
         row_(shape.out_width * shape.channels),
-        averages_(row_),
-        operands_(epilogue.size()) {}
+        threads_(ThreadsFor(
+            shape.batch * shape.out_height,
+            shape.input_size() / std::max<int64_t>(1, shape.batch * shape.out_height) + 4 * row_)),
+        rooms_(threads_, Room{std::vector<float>(row_),
+                              std::vector<absl::Span<const float>>(epilogue.size())}) {}
 
   void Run(absl::Span<const uint8_t> x, int32_t zero_point, float step, EpilogueOperands operands,
            Output out) override {
@@ -89,16 +93,26 @@ class PlannedIntegerPooling final : public IntegerPooling {
   template <typename Code>
   void Pool(const Code* x, int32_t zero_point, float step, EpilogueOperands operands, Output out) {
     const int64_t image = shape_.height * shape_.width * shape_.channels;
-    for (int64_t i = 0; i < shape_.batch * shape_.out_height; ++i) {
-      Vectorised(Row<Code>{x + i / shape_.out_height * image, &axes_, i % shape_.out_height,
-                           shape_.width, shape_.channels, zero_point, step, averages_.data()});
-      for (size_t s = 0; s < operands.size(); ++s) {
-        const bool is_of_elements = epilogue_[s].kind == EpilogueStage::Kind::kAddElement;
-        operands_[s] = is_of_elements ? operands[s].subspan(i * row_, row_) : operands[s];
-      }
-      Store(epilogue_, operands_, absl::MakeSpan(averages_), out.Part(i * row_, row_));
-    }
+    RunOnThreads(
+        threads_, shape_.batch * shape_.out_height, [&](int thread, int64_t begin, int64_t end) {
+          auto& [averages, of_row] = rooms_[thread];
+          for (int64_t i = begin; i < end; ++i) {
+            Vectorised(Row<Code>{x + i / shape_.out_height * image, &axes_, i % shape_.out_height,
+                                 shape_.width, shape_.channels, zero_point, step, averages.data()});
+            for (size_t s = 0; s < operands.size(); ++s) {
+              const bool is_of_elements = epilogue_[s].kind == EpilogueStage::Kind::kAddElement;
+              of_row[s] = is_of_elements ? operands[s].subspan(i * row_, row_) : operands[s];
+            }
+            Store(epilogue_, of_row, absl::MakeSpan(averages), out.Part(i * row_, row_));
+          }
+        });
   }
+
+  // What a thread needs for a row.
+  struct Room {
+    std::vector<float> averages;
+    std::vector<absl::Span<const float>> operands;
+  };
 
   const PoolingShape shape_;
   const PoolingAxes axes_;
@@ -106,8 +120,8 @@ class PlannedIntegerPooling final : public IntegerPooling {
   const Epilogue epilogue_;
   const OutputType output_;
   const int64_t row_;  // elements of the output
-  std::vector<float> averages_;
-  std::vector<absl::Span<const float>> operands_;  // of the row
+  const int threads_;
+  std::vector<Room> rooms_;  // of each thread
 };
 
 }  // namespace

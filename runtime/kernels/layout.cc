@@ -9,6 +9,7 @@
 #include "runtime/kernels/many_shapes.h"
 #include "runtime/kernels/onednn.h"
 #include "runtime/kernels/strided_copy.h"
+#include "runtime/kernels/threads.h"
 
 namespace fixpoint::kernels {
 namespace {
@@ -86,6 +87,7 @@ absl::StatusOr<std::unique_ptr<LayoutConversion>> LayoutConversion::Plan(DimsVie
   }
   // Nothing is computed: any type of that size will do.
   const memory::data_type type = element_size == 1 ? memory::data_type::u8 : memory::data_type::f32;
+  const ThreadsInUse threads(ThreadsFor(*ElementCount(dims), 2 * element_size));
   return Planned("a conversion of layouts", [&]() -> std::unique_ptr<LayoutConversion> {
     return std::make_unique<Reorder>(dims, type, order);
   });

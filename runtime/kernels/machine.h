@@ -40,8 +40,12 @@ struct Machine {
 const Machine& ThisMachine();
 
 // The bytes that a loop reads and writes for each thread that it uses, at least. Waking a thread
-// takes 2 us while it spins and 8 us if it sleeps; in that time another one moves 60 to 600 KB.
-inline constexpr int64_t kBytesOfThread = int64_t{512} << 10;
+// takes 2 us while it spins; in that time another one moves 60 to 150 KB, and a loop on one thread
+// has to fetch what the others wrote from their caches.
+inline constexpr int64_t kBytesOfThread = int64_t{64} << 10;
+
+// Likewise the products of codes, which take 2 us or more.
+inline constexpr int64_t kProductsOfThread = int64_t{512} << 10;
 
 // The bytes that a step of a piece of a batch may read and write (runtime/executor/pieces.h). The
 // machine is not asked, because pieces decide what oneDNN plans, and with that the bits of floats;

@@ -74,6 +74,7 @@ std::shared_ptr<const Primitive> Primitive::Create(const dnnl::primitive_desc_ba
 }
 
 void Primitive::Make() {
+  const ThreadsInUse threads(threads_);
   made_ = dnnl::primitive(desc_.get());
   desc_ = {};  // the primitive has a copy
   ++primitives_made;
@@ -118,6 +119,8 @@ void Execution::Run() {
 }
 
 Execution Reordering(const Operand& from, const Operand& to) {
+  // oneDNN would share out the smallest one.
+  const ThreadsInUse threads(ThreadsFor(from.bytes() + to.bytes(), 1));
   return Execution(dnnl::reorder::primitive_desc(from.memory(), to.memory(), Attributes()),
                    {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}});
 }

@@ -19,6 +19,7 @@
 #include "absl/types/span.h"
 #include "oneapi/dnnl/dnnl.hpp"
 #include "ops/dims.h"
+#include "runtime/kernels/threads.h"
 
 namespace fixpoint::kernels {
 
@@ -88,8 +89,9 @@ class Primitive {
 
  private:
   explicit Primitive(const dnnl::primitive_desc_base& desc)
-      : desc_(desc), scratchpad_(desc.scratchpad_desc()) {}
+      : threads_(GrantedThreads()), desc_(desc), scratchpad_(desc.scratchpad_desc()) {}
 
+  const int threads_;  // when it was planned: oneDNN looks for one that was made for as many
   dnnl::primitive_desc_base desc_;  // until it is created
   const dnnl::memory::desc scratchpad_;
   dnnl::primitive made_;

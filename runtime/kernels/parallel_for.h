@@ -15,15 +15,13 @@
 
 namespace fixpoint::kernels {
 
-// Calls f(begin, end) with parts of [0, size) that together are all of it; each i reads and writes
-// so many bytes. What f calls is inlined, as by Vectorised. If there are many, 1024 for each thread
+// Calls f(begin, end) with parts of [0, size) that together are all of it, on ThreadsFor threads.
+// What f calls is inlined, as by Vectorised. If there are many, 1024 for each thread
 // or more, parts begin at multiples of 64, so that no two share a cache line even of bytes, and
 // parts still differ by a sixteenth at most.
 template <typename F>
 void ParallelFor(int64_t size, int64_t bytes_of_each, F f) {
-  const int64_t most = std::min<int64_t>(size, GrantedThreads());
-  const int threads =
-      static_cast<int>(std::max<int64_t>(1, std::min(most, size * bytes_of_each / kBytesOfThread)));
+  const int threads = ThreadsFor(size, bytes_of_each);
   const auto run = [=](int64_t begin, int64_t end) { Vectorised([=] { f(begin, end); }); };
   if (threads == 1) return run(0, size);
   const int64_t unit = size >= int64_t{1024} * threads ? 64 : 1;

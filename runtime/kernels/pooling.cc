@@ -214,131 +214,136 @@ class PlannedPooling : public Pooling {
     CHECK_EQ(static_cast<int64_t>(mask), mask_size());
   }
 
-  // Calls f(first, end) with parts of the batch.
+  // Calls f(first, end) with parts of that many rows of all images, of the output or of the input.
   template <typename F>
-  void ForEachImages(F f) const {
-    ParallelFor(shape_.batch, 4 * (shape_.input_size() + shape_.output_size()) / shape_.batch, f);
+  void ForEachRows(int64_t rows, F f) const {
+    if (rows == 0) return;
+    ParallelFor(rows, 4 * (shape_.input_size() + shape_.output_size()) / rows, f);
   }
 
   // Calls pixel_at(at) for each place of the output and gives it the window, four elements in one
   // pass over the channels where possible; `at` is where the pixel's channels begin.
   template <typename PixelAt>
   void PoolWindows(PixelAt pixel_at) const {
-    ForEachImages([=, axes = &axes_, shape = shape_](int64_t first, int64_t end) {
-      int64_t out_at = first * (shape.output_size() / shape.batch);
-      const int64_t out_end = end * (shape.output_size() / shape.batch);
-      for (int64_t n = first; n < end; ++n) {
-        for (const PoolingPart rows : (*axes)[0].parts) {
-          for (const PoolingPart columns : (*axes)[1].parts) {
-            const auto input_at = [&](int64_t row, int64_t column) {
-              return ((n * shape.height + row) * shape.width + column) * shape.channels;
-            };
-            const auto pixel = pixel_at(out_at);
-            const int64_t channels =
-                ComputedChannels(shape.channels, input_at(rows.end - 1, columns.end - 1),
-                                 shape.input_size(), out_at, out_end);
-            const int32_t taps = static_cast<int32_t>(rows.size() * columns.size());
-            WindowWalk walk(input_at(rows.begin, columns.begin), columns.size(), shape.channels,
-                            shape.width * shape.channels);
-            int32_t tap = 0;
-            for (; tap + 4 <= taps; tap += 4) {
-              const int64_t a = walk.Next();
-              const int64_t b = walk.Next();
-              const int64_t c = walk.Next();
-              const Places places = {a, b, c, walk.Next()};
-              if (tap == 0) {
-                pixel.template Take<4, true>(places, rows, columns, tap, channels);
-              } else {
-                pixel.template Take<4, false>(places, rows, columns, tap, channels);
-              }
+    const auto of_rows = [=, axes = &axes_, shape = shape_](int64_t first, int64_t end) {
+      int64_t out_at = first * shape.out_width * shape.channels;
+      const int64_t out_end = end * shape.out_width * shape.channels;
+      for (int64_t out_row = first; out_row < end; ++out_row) {
+        const int64_t n = out_row / shape.out_height;
+        const PoolingPart rows = (*axes)[0].parts[out_row % shape.out_height];
+        for (const PoolingPart columns : (*axes)[1].parts) {
+          const auto input_at = [&](int64_t row, int64_t column) {
+            return ((n * shape.height + row) * shape.width + column) * shape.channels;
+          };
+          const auto pixel = pixel_at(out_at);
+          const int64_t channels =
+              ComputedChannels(shape.channels, input_at(rows.end - 1, columns.end - 1),
+                               shape.input_size(), out_at, out_end);
+          const int32_t taps = static_cast<int32_t>(rows.size() * columns.size());
+          WindowWalk walk(input_at(rows.begin, columns.begin), columns.size(), shape.channels,
+                          shape.width * shape.channels);
+          int32_t tap = 0;
+          for (; tap + 4 <= taps; tap += 4) {
+            const int64_t a = walk.Next();
+            const int64_t b = walk.Next();
+            const int64_t c = walk.Next();
+            const Places places = {a, b, c, walk.Next()};
+            if (tap == 0) {
+              pixel.template Take<4, true>(places, rows, columns, tap, channels);
+            } else {
+              pixel.template Take<4, false>(places, rows, columns, tap, channels);
             }
-            for (; tap < taps; ++tap) {
-              const Places place = {walk.Next(), 0, 0, 0};
-              if (tap == 0) {
-                pixel.template Take<1, true>(place, rows, columns, tap, channels);
-              } else {
-                pixel.template Take<1, false>(place, rows, columns, tap, channels);
-              }
-            }
-            if (taps == 0) pixel.Clear(channels);
-            out_at += shape.channels;
           }
+          for (; tap < taps; ++tap) {
+            const Places place = {walk.Next(), 0, 0, 0};
+            if (tap == 0) {
+              pixel.template Take<1, true>(place, rows, columns, tap, channels);
+            } else {
+              pixel.template Take<1, false>(place, rows, columns, tap, channels);
+            }
+          }
+          if (taps == 0) pixel.Clear(channels);
+          out_at += shape.channels;
         }
       }
-    });
+    };
+    ForEachRows(shape_.batch * shape_.out_height, of_rows);
   }
 
   // The gradient if each place of the image is in one window: calls pixel_at(at) for each place of
   // the output and lets it write to the window.
   template <typename PixelAt>
   void SpreadWindows(PixelAt pixel_at) const {
-    ForEachImages([=, axes = &axes_, shape = shape_](int64_t first, int64_t end) {
-      int64_t out_at = first * (shape.output_size() / shape.batch);
-      for (int64_t n = first; n < end; ++n) {
-        for (const PoolingPart rows : (*axes)[0].parts) {
-          for (const PoolingPart columns : (*axes)[1].parts) {
-            const auto input_at = [&](int64_t row, int64_t column) {
-              return ((n * shape.height + row) * shape.width + column) * shape.channels;
-            };
-            // The pixels after it in the image's row are written later; the next row may have been.
-            const int64_t row_end = input_at(rows.end - 1, shape.width);
-            const int64_t channels =
-                ComputedChannels(shape.channels, out_at, shape.output_size(),
-                                 input_at(rows.end - 1, columns.end - 1), row_end);
-            const auto pixel = pixel_at(out_at);
-            int32_t tap = 0;
-            for (int64_t row = rows.begin; row < rows.end; ++row) {
-              for (int64_t column = columns.begin; column < columns.end; ++column) {
-                pixel.Give(input_at(row, column), rows, columns, tap++, channels);
-              }
+    const auto of_rows = [=, axes = &axes_, shape = shape_](int64_t first, int64_t end) {
+      int64_t out_at = first * shape.out_width * shape.channels;
+      for (int64_t out_row = first; out_row < end; ++out_row) {
+        const int64_t n = out_row / shape.out_height;
+        const PoolingPart rows = (*axes)[0].parts[out_row % shape.out_height];
+        for (const PoolingPart columns : (*axes)[1].parts) {
+          const auto input_at = [&](int64_t row, int64_t column) {
+            return ((n * shape.height + row) * shape.width + column) * shape.channels;
+          };
+          // The pixels after it in the image's row are written later; the next row may
+          // have been.
+          const int64_t row_end = input_at(rows.end - 1, shape.width);
+          const int64_t channels =
+              ComputedChannels(shape.channels, out_at, shape.output_size(),
+                               input_at(rows.end - 1, columns.end - 1), row_end);
+          const auto pixel = pixel_at(out_at);
+          int32_t tap = 0;
+          for (int64_t row = rows.begin; row < rows.end; ++row) {
+            for (int64_t column = columns.begin; column < columns.end; ++column) {
+              pixel.Give(input_at(row, column), rows, columns, tap++, channels);
             }
-            out_at += shape.channels;
           }
+          out_at += shape.channels;
         }
       }
-    });
+    };
+    ForEachRows(shape_.batch * shape_.out_height, of_rows);
   }
 
   // The gradient in general: computes each pixel of the image from all places of the output that
   // used it.
   template <typename PixelAt>
   void PoolTakers(PixelAt pixel_at) const {
-    ForEachImages([=, axes = &axes_, shape = shape_](int64_t first, int64_t end) {
-      int64_t image_at = first * (shape.input_size() / shape.batch);
-      const int64_t image_end = end * (shape.input_size() / shape.batch);
-      for (int64_t n = first; n < end; ++n) {
-        for (int64_t row = 0; row < shape.height; ++row) {
-          const PoolingTakers by_row = (*axes)[0].takers[row];
-          for (int64_t column = 0; column < shape.width; ++column) {
-            const PoolingTakers by_column = (*axes)[1].takers[column];
-            const auto output_at = [&](int64_t i, int64_t j) {
-              return ((n * shape.out_height + i) * shape.out_width + j) * shape.channels;
-            };
-            const int64_t channels =
-                ComputedChannels(shape.channels, output_at(by_row.end - 1, by_column.end - 1),
-                                 shape.output_size(), image_at, image_end);
-            const auto pixel = pixel_at(image_at);
-            bool is_first = true;
-            for (int64_t i = by_row.begin; i < by_row.end; ++i) {
-              const PoolingPart rows = (*axes)[0].parts[i];
-              for (int64_t j = by_column.begin; j < by_column.end; ++j) {
-                const PoolingPart columns = (*axes)[1].parts[j];
-                const int32_t tap = static_cast<int32_t>((row - rows.begin) * columns.size() +
-                                                         (column - columns.begin));
-                if (is_first) {
-                  pixel.template Take<true>(output_at(i, j), rows, columns, tap, channels);
-                } else {
-                  pixel.template Take<false>(output_at(i, j), rows, columns, tap, channels);
-                }
-                is_first = false;
+    const auto of_rows = [=, axes = &axes_, shape = shape_](int64_t first, int64_t end) {
+      int64_t image_at = first * shape.width * shape.channels;
+      const int64_t image_end = end * shape.width * shape.channels;
+      for (int64_t image_row = first; image_row < end; ++image_row) {
+        const int64_t n = image_row / shape.height;
+        const int64_t row = image_row % shape.height;
+        const PoolingTakers by_row = (*axes)[0].takers[row];
+        for (int64_t column = 0; column < shape.width; ++column) {
+          const PoolingTakers by_column = (*axes)[1].takers[column];
+          const auto output_at = [&](int64_t i, int64_t j) {
+            return ((n * shape.out_height + i) * shape.out_width + j) * shape.channels;
+          };
+          const int64_t channels =
+              ComputedChannels(shape.channels, output_at(by_row.end - 1, by_column.end - 1),
+                               shape.output_size(), image_at, image_end);
+          const auto pixel = pixel_at(image_at);
+          bool is_first = true;
+          for (int64_t i = by_row.begin; i < by_row.end; ++i) {
+            const PoolingPart rows = (*axes)[0].parts[i];
+            for (int64_t j = by_column.begin; j < by_column.end; ++j) {
+              const PoolingPart columns = (*axes)[1].parts[j];
+              const int32_t tap = static_cast<int32_t>((row - rows.begin) * columns.size() +
+                                                       (column - columns.begin));
+              if (is_first) {
+                pixel.template Take<true>(output_at(i, j), rows, columns, tap, channels);
+              } else {
+                pixel.template Take<false>(output_at(i, j), rows, columns, tap, channels);
               }
+              is_first = false;
             }
-            if (is_first) pixel.Clear(channels);
-            image_at += shape.channels;
           }
+          if (is_first) pixel.Clear(channels);
+          image_at += shape.channels;
         }
       }
-    });
+    };
+    ForEachRows(shape_.batch * shape_.height, of_rows);
   }
 
   const PoolingShape shape_;

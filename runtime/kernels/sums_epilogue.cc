@@ -10,7 +10,6 @@
 #include "runtime/kernels/folded_epilogue_lanes.h"
 #include "runtime/kernels/instruction_set.h"
 #include "runtime/kernels/machine.h"
-#include "runtime/kernels/parallel_for.h"
 #include "runtime/kernels/threads.h"
 #include "runtime/kernels/vectorised.h"
 
@@ -24,17 +23,6 @@ namespace {
 // Rows whose vectors of a channel are finished at once: a block of registers, 8 of the 32, which
 // leaves room for the operands.
 constexpr int kRows = 8;
-
-int ThreadsFor(const SumsShape& shape) {
-  const int64_t bytes = shape.size() * 2 * static_cast<int64_t>(sizeof(int32_t));
-  return static_cast<int>(std::clamp<int64_t>(bytes / kBytesOfThread, 1, GrantedThreads()));
-}
-
-template <typename F>
-void ShareOut(int threads, int64_t size, const F& f) {
-  if (threads == 1) return f(0, 0, size);
-  RunOnThreads(threads, size, f);
-}
 
 // Any epilogue, stage by stage.
 struct FinishStages {
@@ -121,7 +109,7 @@ SumsEpilogue::SumsEpilogue(const SumsShape& shape, const Epilogue& epilogue, Out
       output_(output),
       folded_(Fold(epilogue, output)),
       has_lanes_(BestInstructionSet() == InstructionSet::kAvx512),
-      threads_(ThreadsFor(shape)),
+      threads_(ThreadsFor(shape.size(), 2 * sizeof(int32_t))),
       block_rows_(std::clamp<int64_t>(
           ThisMachine().block_bytes() / (shape.channels * static_cast<int64_t>(sizeof(float))), 1,
           std::max<int64_t>(shape.matrices * shape.rows, 1))),
@@ -140,7 +128,7 @@ void SumsEpilogue::Run(const StoredSums& sums, absl::Span<const float> scales,
 void SumsEpilogue::RunLanes(const StoredSums& sums, const float* scales, EpilogueOperands operands,
                             Output out) const {
   const EpilogueOfLanes epilogue = {scales, epilogue_, operands, out};
-  ShareOut(threads_, shape_.matrices * shape_.rows, [&](int, int64_t begin, int64_t end) {
+  RunOnThreads(threads_, shape_.matrices * shape_.rows, [&](int, int64_t begin, int64_t end) {
     if (folded_) {
       WithFolded(*folded_, epilogue,
                  [&](const auto& finish) { FinishRows(sums, shape_, begin, end, finish); });
@@ -152,23 +140,24 @@ void SumsEpilogue::RunLanes(const StoredSums& sums, const float* scales, Epilogu
 
 void SumsEpilogue::RunBlocks(const StoredSums& sums, const float* scales, EpilogueOperands operands,
                              Output out) {
-  ShareOut(threads_, shape_.matrices * shape_.rows, [&](int thread, int64_t begin, int64_t end) {
-    absl::InlinedVector<absl::Span<const float>, 8> of_block(operands.begin(), operands.end());
-    for (int64_t row = begin; row < end; row += block_rows_) {
-      const int64_t rows = std::min(block_rows_, end - row);
-      const int64_t at = row * shape_.channels;
-      const auto elements = absl::MakeSpan(elements_[thread]).first(rows * shape_.channels);
-      for (int64_t i = 0; i < rows; ++i) {
-        ScaleRow(sums, shape_, row + i, scales, &elements[i * shape_.channels]);
-      }
-      for (size_t i = 0; i < operands.size(); ++i) {
-        if (epilogue_[i].kind == EpilogueStage::Kind::kAddElement) {
-          of_block[i] = operands[i].subspan(at, elements.size());
+  RunOnThreads(
+      threads_, shape_.matrices * shape_.rows, [&](int thread, int64_t begin, int64_t end) {
+        absl::InlinedVector<absl::Span<const float>, 8> of_block(operands.begin(), operands.end());
+        for (int64_t row = begin; row < end; row += block_rows_) {
+          const int64_t rows = std::min(block_rows_, end - row);
+          const int64_t at = row * shape_.channels;
+          const auto elements = absl::MakeSpan(elements_[thread]).first(rows * shape_.channels);
+          for (int64_t i = 0; i < rows; ++i) {
+            ScaleRow(sums, shape_, row + i, scales, &elements[i * shape_.channels]);
+          }
+          for (size_t i = 0; i < operands.size(); ++i) {
+            if (epilogue_[i].kind == EpilogueStage::Kind::kAddElement) {
+              of_block[i] = operands[i].subspan(at, elements.size());
+            }
+          }
+          Store(epilogue_, of_block, elements, out.Part(at, elements.size()));
         }
-      }
-      Store(epilogue_, of_block, elements, out.Part(at, elements.size()));
-    }
-  });
+      });
 }
 
 }  // namespace fixpoint::kernels

@@ -3,8 +3,11 @@
 #include <glog/logging.h>
 #include <omp.h>
 
+#include <algorithm>
 #include <atomic>
 #include <exception>
+
+#include "runtime/kernels/machine.h"
 
 // Functions of the thread sanitizer, if it is linked. It does not know that OpenMP's threads start
 // after everything before the loop, and finish before everything after it.
@@ -33,7 +36,14 @@ void UseThreads(int count) {
 
 int GrantedThreads() { return omp_get_max_threads(); }
 
+int ThreadsFor(int64_t size, int64_t bytes_of_each) {
+  const int64_t most = std::min<int64_t>(size, GrantedThreads());
+  return static_cast<int>(
+      std::max<int64_t>(1, std::min(most, size * bytes_of_each / kBytesOfThread)));
+}
+
 void RunOnThreads(int threads, int64_t size, absl::FunctionRef<void(int, int64_t, int64_t)> f) {
+  if (threads == 1) return f(0, 0, size);
   char begin;
   char end;
   // An exception must not leave the loop: the first one is thrown again after it.

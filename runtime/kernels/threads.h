@@ -30,6 +30,10 @@ class ThreadsInUse {
   const int before_;
 };
 
+// How many of the granted threads a loop is worth; each i of [0, size) reads and writes so many
+// bytes.
+int ThreadsFor(int64_t size, int64_t bytes_of_each);
+
 // Calls f(thread, begin, end) on each of `threads` threads, with its part of [0, size). REQUIRES: 1
 // or more.
 void RunOnThreads(int threads, int64_t size, absl::FunctionRef<void(int, int64_t, int64_t)> f);

@@ -94,7 +94,7 @@ class TiledConvolution final : public IntegerSums {
         chunks_(CeilDivide(shape_.out_height, chunk_rows_)),
         offsets_(panels_ * kPanelFilters),
         threads_(static_cast<int>(
-            std::min<int64_t>(GrantedThreads(), shape_.batch * chunks_ * panels_))),
+            std::min<int64_t>(WorthwhileThreads(), shape_.batch * chunks_ * panels_))),
         lines_(threads_,
                std::vector<uint8_t>(is_copied_ ? LinesOf(chunk_rows_) * line_ + kTaps : 0)) {}
 
@@ -218,10 +218,18 @@ class TiledConvolution final : public IntegerSums {
     return (out_rows - 1) * rows().stride + (rows().kernel - 1) * rows().dilation + 1;
   }
 
-  // As many rows as fit, split evenly and into whole tiles.
+  // As many as have enough to do.
+  int64_t WorthwhileThreads() const {
+    const int64_t products = out_pixels_ * shape_.filters * shape_.taps();
+    return std::clamp<int64_t>(products / kProductsOfThread, 1, GrantedThreads());
+  }
+
+  // As many rows as fit and leave a chunk for each thread, split evenly and into whole tiles.
   int64_t ChunkRows() const {
     const int64_t row_bytes = rows().stride * line_ + shape_.out_width * shape_.filters;
-    const int64_t most = std::max<int64_t>(ThisMachine().chunk_bytes() / row_bytes, 1);
+    const int64_t chunks = CeilDivide(WorthwhileThreads(), std::max<int64_t>(shape_.batch, 1));
+    const int64_t most = std::clamp<int64_t>(ThisMachine().chunk_bytes() / row_bytes, 1,
+                                             CeilDivide(shape_.out_height, chunks));
     const int64_t count = CeilDivide(shape_.out_height, CeilDivide(shape_.out_height, most));
     return std::min(count + count * stretches_ % kStretches, shape_.out_height);
   }

@@ -50,7 +50,8 @@ BatchRunner::BatchRunner(NetworkVariables variables, std::unique_ptr<Backend> ba
                          FedBatches batches)
     : variables_(std::move(variables)),
       backend_(std::move(backend)),
-      batches_(std::move(batches)) {}
+      batches_(std::move(batches)),
+      ahead_(std::make_unique<BatchesAhead>(batches_.batcher())) {}
 
 absl::StatusOr<BatchRunner> BatchRunner::Create(const Program& program, Scope* scope,
                                                 const SampleSet* set,
@@ -67,8 +68,7 @@ absl::StatusOr<BatchRunner> BatchRunner::Create(const Program& program, Scope* s
 absl::StatusOr<BatchResult> BatchRunner::Run(int64_t number, uint32_t step,
                                              absl::Span<const std::string> also_fetch) {
   const int64_t per_epoch = BatchesPerEpoch();
-  RETURN_IF_ERROR(batches_.batcher().Seek({number / per_epoch, number % per_epoch}));
-  ASSIGN_OR_RETURN(const Batch batch, batches_.batcher().Next());
+  ASSIGN_OR_RETURN(const Batch batch, ahead_->At({number / per_epoch, number % per_epoch}));
 
   const Tensor* const labels = batches_.LabelsOf(batch);
   const bool has_answers = labels != nullptr && !variables_.scores.empty();

@@ -15,6 +15,7 @@
 #include "runtime/backend.h"
 #include "runtime/backends.h"
 #include "runtime/data/batcher.h"
+#include "runtime/data/batches_ahead.h"
 #include "runtime/data/sample_set.h"
 #include "runtime/scope.h"
 #include "runtime/tensor.h"
@@ -51,6 +52,7 @@ class BatchRunner {
   const Backend& backend() const { return *backend_; }
 
   // Runs the program on batch `number`, counted from 0 through all epochs; `step` is the backend's.
+  // Meanwhile the next batch is made.
   // Errors: those of Backend::Run; kInvalidArgument: the loss or a metric is not one number, or the
   // scores are not a row for each label.
   absl::StatusOr<BatchResult> Run(int64_t number, uint32_t step,
@@ -62,6 +64,7 @@ class BatchRunner {
   NetworkVariables variables_;
   std::unique_ptr<Backend> backend_;
   FedBatches batches_;
+  std::unique_ptr<BatchesAhead> ahead_;
 };
 
 }  // namespace fixpoint

@@ -69,7 +69,7 @@ std::string BeginningOfChild(const std::vector<std::string>& environment) {
 }
 
 TEST(PassiveWaiting, IsInTheEnvironmentOfAProcessThatBeginsAnewWithItsArguments) {
-  EXPECT_EQ(BeginningOfChild({}), "two words\nOMP_WAIT_POLICY=passive\n");
+  EXPECT_EQ(BeginningOfChild({}), "two words\nGOMP_SPINCOUNT=2000\n");
 }
 
 TEST(PassiveWaiting, LeavesWhatTheEnvironmentSays) {

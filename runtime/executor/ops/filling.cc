@@ -12,6 +12,7 @@
 #include "runtime/executor/ops/element_step.h"
 #include "runtime/executor/ops/element_types.h"
 #include "runtime/kernels/cast.h"
+#include "runtime/kernels/threads.h"
 #include "runtime/random.h"
 
 namespace fixpoint::executor {
@@ -185,6 +186,9 @@ absl::Status PlanRange(OpPlanner& op) {
   });
 }
 
+// A number takes about as long as moving so many.
+constexpr int64_t kBytesPerDraw = 256;
+
 // Adds the step that fills Out with draw(numbers, i).
 template <typename Draw>
 absl::Status PlanDraw(OpPlanner& op, Draw draw) {
@@ -196,9 +200,14 @@ absl::Status PlanDraw(OpPlanner& op, Draw draw) {
     StepKernel fill{{}, {out}, [=, number = op.number()](const StepContext& run) {
                       const RandomStream random = run.Random(number, seed);
                       const absl::Span<T> elements = run.Of<T>(out);
-                      for (size_t i = 0; i < elements.size(); ++i) {
-                        elements[i] = kernels::Converted<T>(draw(random, i));
-                      }
+                      const auto size = static_cast<int64_t>(elements.size());
+                      kernels::RunOnThreads(kernels::ThreadsFor(size, kBytesPerDraw), size,
+                                            [&](int, int64_t begin, int64_t end) {
+                                              for (int64_t i = begin; i < end; ++i) {
+                                                elements[i] =
+                                                    kernels::Converted<T>(draw(random, i));
+                                              }
+                                            });
                       return absl::OkStatus();
                     }};
     fill.in_each_run = true;

@@ -14,6 +14,7 @@
 #include "runtime/executor/ops/epilogue.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/machine.h"
+#include "runtime/kernels/threads.h"
 
 namespace fixpoint::executor {
 namespace {
@@ -23,12 +24,18 @@ void AddAndApply(absl::Span<const float> x, absl::Span<const Code> codes, float 
                  float zero_point, const kernels::Epilogue& after,
                  kernels::EpilogueOperands no_operands, absl::Span<float> out) {
   // So many elements at a time go through all stages, while they are in the cache.
-  const size_t most = kernels::ThisMachine().block_bytes() / sizeof(float);
-  for (size_t begin = 0; begin < out.size(); begin += most) {
-    const absl::Span<float> block = out.subspan(begin, most);
-    kernels::AddCodes(x.subspan(begin, most), codes.subspan(begin, most), step, zero_point, block);
-    kernels::Apply(after, no_operands, block);
-  }
+  const int64_t most = kernels::ThisMachine().block_bytes() / static_cast<int64_t>(sizeof(float));
+  const auto size = static_cast<int64_t>(out.size());
+  kernels::RunOnThreads(kernels::ThreadsFor(size, 2 * sizeof(float) + sizeof(Code)),
+                        (size + most - 1) / most, [&](int, int64_t first, int64_t last) {
+                          for (int64_t begin = first * most; begin < std::min(size, last * most);
+                               begin += most) {
+                            const absl::Span<float> block = out.subspan(begin, most);
+                            kernels::AddCodes(x.subspan(begin, most), codes.subspan(begin, most),
+                                              step, zero_point, block);
+                            kernels::Apply(after, no_operands, block);
+                          }
+                        });
 }
 
 // The ops after it that are functions of one element.

@@ -175,7 +175,17 @@ const Case kCases[] = {
     pooling_type="max", ksize=[3, 3], strides=[2, 2]}
   pool2d(X=x) -> (Out=average) {pooling_type="avg", ksize=[2, 2], strides=[2, 2]}
   pool2d_grad(X=x, Out=average, Out@GRAD=average) -> (X@GRAD=db) {
+    pooling_type="avg", ksize=[2, 2], strides=[2, 2]}
+  pool2d(X=image) -> (Out=of_one) {pooling_type="max", ksize=[3, 3], strides=[2, 2]}
+  pool2d_grad(X=image, Out=of_one, Out@GRAD=of_one) -> (X@GRAD=dc) {
+    pooling_type="max", ksize=[3, 3], strides=[2, 2]}
+  pool2d(X=image) -> (Out=halved) {pooling_type="avg", ksize=[2, 2], strides=[2, 2]}
+  pool2d_grad(X=image, Out=halved, Out@GRAD=halved) -> (X@GRAD=dd) {
     pooling_type="avg", ksize=[2, 2], strides=[2, 2]})"},
+    {"RandomNumbers", R"(
+  uniform_random() -> (Out=a) {shape=[40001L], dtype=5, min=-1.0, max=2.0, seed=7}
+  gaussian_random() -> (Out=b) {shape=[40001L], dtype=5, mean=1.0, std=2.0, seed=7}
+  truncated_gaussian_random() -> (Out=c) {shape=[40001L], dtype=5, mean=1.0, std=2.0, seed=7})"},
     {"Softmax", R"(
   softmax(X=rows) -> (Out=a)
   softmax_grad(Out=a, Out@GRAD=others) -> (X@GRAD=da)
@@ -226,6 +236,7 @@ const NamedTensors& Inputs() {
   static const NamedTensors* const inputs = [] {
     const std::pair<const char*, std::vector<int64_t>> drawn[] = {{"x", {23, 20, 33, 31}},
                                                                   {"y", {23, 20, 33, 31}},
+                                                                  {"image", {1, 19, 256, 254}},
                                                                   {"rows", {1901, 251}},
                                                                   {"others", {1901, 251}},
                                                                   {"narrow", {50001, 10}},

@@ -290,13 +290,20 @@ TEST(IntegerSums, AreExactOnAnyNumberOfThreads) {
   convolution.height = convolution.width = 151;
   convolution.window = {WindowAxis{3, 1, 1, 1, 1}, WindowAxis{3, 1, 1, 1, 1}};
   ASSERT_TRUE(CompleteShape(&convolution).ok());
+  ConvolutionShape of_one_image;
+  of_one_image.channels = of_one_image.filters = 16;
+  of_one_image.height = 35;
+  of_one_image.width = 32;
+  of_one_image.window = convolution.window;
+  ASSERT_TRUE(CompleteShape(&of_one_image).ok());
   const int granted = GrantedThreads();
-  for (const int threads : {1, 3}) {
+  for (const int threads : {1, 2, 3}) {
     UseThreads(threads);
     for (const CodingCase& coding : TwoCodings()) {
       SCOPED_TRACE(testing::Message() << coding.name << ", " << threads << " threads");
       ExpectExactProduct({2, 401, 2100, 2, /*transpose_x=*/true}, coding, Codes::kMixed);
       ExpectExactConvolution(convolution, coding, Codes::kMixed);
+      ExpectExactConvolution(of_one_image, coding, Codes::kMixed);
     }
   }
   UseThreads(granted);

@@ -31,10 +31,10 @@ Parts PartsOf(int threads, int64_t size, int64_t bytes_of_each) {
   return parts;
 }
 
-TEST(ParallelFor, TakesAThreadForEachHalfMegabyte) {
-  EXPECT_EQ(PartsOf(3, 4, 393'216), (Parts{{0, 1}, {1, 2}, {2, 4}}));
-  EXPECT_EQ(PartsOf(3, 4, 393'215), (Parts{{0, 2}, {2, 4}}));
-  EXPECT_EQ(PartsOf(3, 4, 262'143), (Parts{{0, 4}}));
+TEST(ParallelFor, TakesAThreadForEach64Kilobytes) {
+  EXPECT_EQ(PartsOf(3, 4, 49'152), (Parts{{0, 1}, {1, 2}, {2, 4}}));
+  EXPECT_EQ(PartsOf(3, 4, 49'151), (Parts{{0, 2}, {2, 4}}));
+  EXPECT_EQ(PartsOf(3, 4, 32'767), (Parts{{0, 4}}));
   EXPECT_EQ(PartsOf(3, 0, 1), (Parts{{0, 0}}));
 }
 

@@ -74,6 +74,7 @@ void FusedStep::Add(const ElementLoop& loop) {
   result.is_folded |= loop.folding.has_value();
   fused.folding = loop.folding;
   fused.run = loop.run;
+  fused.row = loop.row;
   loops_.push_back(std::move(fused));
 }
 

@@ -101,13 +101,19 @@ class Group {
     if (step.loops.empty() || step.loops.front().size != size_) return false;
     size_t foldings = foldings_;
     int64_t places = places_;
+    int64_t row = row_;
+    int64_t values = values_;
     for (const ElementLoop& loop : step.loops) {
       if (loop.reads.size() > FusedLoops::kMostOperands) return false;
+      if (row != 1 && loop.row != 1 && loop.row != row) return false;
+      row = std::max(row, loop.row);
+      values += ValuesOf(loop);
       if (!loop.folding) continue;
       if (++foldings > FusedLoops::kMostFolds) return false;
       if (places != 0 && places != loop.folding->places) return false;
       places = loop.folding->places;
     }
+    if (row != 1 && (foldings != 0 || !FusedLoops::HoldsRows(row, values))) return false;
     return loops_ + step.loops.size() <= FusedLoops::kMostLoops;
   }
 
@@ -120,6 +126,8 @@ class Group {
   void Take(const PlacedStep& next) {
     loops_ += next.step.loops.size();
     for (const ElementLoop& loop : next.step.loops) {
+      row_ = std::max(row_, loop.row);
+      values_ += ValuesOf(loop);
       if (!loop.folding) continue;
       ++foldings_;
       places_ = loop.folding->places;
@@ -128,7 +136,17 @@ class Group {
   }
 
  private:
+  // Of which a block may be in memory at once: what the loop computes, and what is repeated for it.
+  static int64_t ValuesOf(const ElementLoop& loop) {
+    if (loop.row > 1) return 1;
+    return 1 + std::count_if(loop.reads.begin(), loop.reads.end(), [&](const auto& operand) {
+             return operand.repetition.count != 1 && !IsAtPlace(loop, operand);
+           });
+  }
+
   const int64_t size_;
+  int64_t row_ = 1;
+  int64_t values_ = 0;
   size_t loops_ = 0;
   size_t foldings_ = 0;
   int64_t places_ = 0;  // of all foldings; 0: there are none

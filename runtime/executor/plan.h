@@ -162,6 +162,7 @@ struct ElementLoop {
   Buffer result;
   std::optional<kernels::Folding> folding = std::nullopt;
   kernels::BlockLoop run;
+  int64_t row = 1;  // elements that are computed together (FusedLoop)
 };
 
 struct Step {

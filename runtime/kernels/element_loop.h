@@ -38,7 +38,7 @@ class ElementBlock {
  public:
   struct Operand {
     const uint8_t* elements;
-    int64_t size;  // that of the block; or 1: an element that repeats
+    int64_t size;  // that of the block; or 1: an element that repeats; or of a tensor that is whole
   };
   ElementBlock(absl::Span<const Operand> operands, int64_t size, uint8_t* result)
       : operands_(operands), size_(size), result_(result) {}
@@ -61,7 +61,7 @@ class ElementBlock {
 };
 
 // Computes the elements of a block's result, each from those of its operands at its place, which it
-// may overwrite. For any number of threads at once.
+// may overwrite; or rows of elements from such rows. For any number of threads at once.
 using BlockLoop = std::function<void(const ElementBlock&)>;
 
 }  // namespace fixpoint::kernels

@@ -74,7 +74,7 @@ class FusedLoops::StageMaker {
   void Add(const FusedLoop& loop) {
     Stage stage{&loop.run, {}, {}};
     for (const FusedLoop::Operand& operand : loop.operands) {
-      stage.sources.push_back(SourceOf(operand));
+      stage.sources.push_back(SourceOf(operand, loop.row));
     }
     const FusedTensor& result = tensors_[loop.result];
     if (loop.folding) {
@@ -91,7 +91,7 @@ class FusedLoops::StageMaker {
     AddStage(std::move(stage));
   }
 
-  Source SourceOf(const FusedLoop::Operand& operand) {
+  Source SourceOf(const FusedLoop::Operand& operand, int64_t row) {
     const auto [count, inner] = operand.repetition;
     const FusedTensor& tensor = tensors_[operand.tensor];
     if (count == made_.size_) {
@@ -100,8 +100,8 @@ class FusedLoops::StageMaker {
       return {Source::Kind::kScratch, local_of_[operand.tensor], tensor.bytes_of_element};
     }
     CHECK(tensor.is_held);
-    const Source held{Source::Kind::kOne, operand.tensor, tensor.bytes_of_element};
-    if (count == 1) return held;
+    const Source held{Source::Kind::kWhole, operand.tensor, tensor.bytes_of_element, count};
+    if (count == 1 || row > 1) return held;
     CHECK_EQ(tensor.bytes_of_element, static_cast<int64_t>(sizeof(float)));
     const auto [known, is_new] = repeated_.try_emplace({operand.tensor, count, inner});
     if (is_new) {
@@ -121,7 +121,7 @@ class FusedLoops::StageMaker {
     const int index = static_cast<int>(made_.stages_.size());
     for (const Source& source : stage.sources) {
       if (source.kind == Source::Kind::kScratch) last_uses_[source.at] = index;
-      if (source.kind != Source::Kind::kOne) made_.bytes_of_each_ += source.bytes_of_element;
+      if (source.kind != Source::Kind::kWhole) made_.bytes_of_each_ += source.bytes_of_element;
     }
     made_.bytes_of_each_ += stage.target.bytes_of_element;
     made_.stages_.push_back(std::move(stage));
@@ -149,8 +149,9 @@ class FusedLoops::StageMaker {
       }
     }
     const int64_t bytes = std::max<int64_t>(1, widest_ * static_cast<int64_t>(holds.size()));
-    made_.block_ = std::min(kLargestBlock, kScratchBytes / bytes / kBlockUnit * kBlockUnit);
-    CHECK_GE(made_.block_, kBlockUnit);
+    const int64_t unit = made_.row_ > 1 ? made_.row_ : kBlockUnit;
+    made_.block_ = std::min(kLargestBlock, kScratchBytes / bytes) / unit * unit;
+    CHECK_GE(made_.block_, unit);
     made_.bytes_of_part_ = made_.block_ * widest_;
   }
 
@@ -166,8 +167,15 @@ FusedLoops::FusedLoops(int64_t size, const std::vector<FusedTensor>& tensors,
                        std::vector<FusedLoop> loops)
     : size_(size), loops_(std::move(loops)) {
   CHECK_LE(loops_.size(), static_cast<size_t>(kMostLoops));
+  for (const FusedLoop& loop : loops_) {
+    if (loop.row == 1) continue;
+    CHECK(row_ == 1 || row_ == loop.row) << "rows of two lengths";
+    row_ = loop.row;
+  }
+  CHECK_EQ(size_ % row_, 0);
   StageMaker(tensors, this).Run();
   CHECK_LE(folds_.size(), static_cast<size_t>(kMostFolds));
+  CHECK(folds_.empty() || row_ == 1);
   for (const FoldInto& into : folds_) CHECK_EQ(into.folding.places, folds_.front().folding.places);
 }
 
@@ -180,7 +188,7 @@ void FusedLoops::RunStages(absl::Span<uint8_t* const> addresses, int64_t begin, 
     switch (source.kind) {
       case Source::Kind::kHeld:
         return addresses[source.at] + begin * source.bytes_of_element;
-      case Source::Kind::kOne:
+      case Source::Kind::kWhole:
         return addresses[source.at];
       case Source::Kind::kScratch:
         break;
@@ -197,7 +205,7 @@ void FusedLoops::RunStages(absl::Span<uint8_t* const> addresses, int64_t begin, 
     ElementBlock::Operand operands[kMostOperands];
     for (size_t i = 0; i < stage.sources.size(); ++i) {
       const Source& source = stage.sources[i];
-      operands[i] = {address_of(source), source.kind == Source::Kind::kOne ? 1 : count};
+      operands[i] = {address_of(source), source.kind == Source::Kind::kWhole ? source.size : count};
     }
     (*stage.run)(ElementBlock({operands, stage.sources.size()}, count, target));
     if (stage.fold >= 0) {
@@ -311,13 +319,19 @@ void FusedLoops::FoldPlaces(absl::Span<uint8_t* const> addresses) const {
 
 void FusedLoops::Run(absl::Span<uint8_t* const> addresses) const {
   if (folds_.empty()) {
-    ParallelFor(size_, bytes_of_each_,
-                [=](int64_t begin, int64_t end) { RunBlocks(addresses, begin, end); });
+    ParallelFor(size_ / row_, bytes_of_each_ * row_, [=](int64_t begin, int64_t end) {
+      RunBlocks(addresses, begin * row_, end * row_);
+    });
   } else if (folds_.front().folding.places == 1) {
     FoldAll(addresses);
   } else {
     FoldPlaces(addresses);
   }
+}
+
+bool FusedLoops::HoldsRows(int64_t row, int64_t values) {
+  return row <= kLargestBlock &&
+         row * values * static_cast<int64_t>(sizeof(double)) <= kScratchBytes;
 }
 
 std::string FusedLoops::implementation() const { return LoopsName(); }

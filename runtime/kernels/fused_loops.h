@@ -26,6 +26,9 @@ struct FusedLoop {
   int result;
   std::optional<Folding> folding;
   BlockLoop run;
+  // Elements that it computes together. A loop of longer rows than 1 gets tensors that repeat
+  // whole.
+  int64_t row = 1;
 };
 
 struct FusedTensor {
@@ -41,9 +44,14 @@ class FusedLoops {
   static constexpr size_t kMostOperands = 8;  // of a loop
   static constexpr size_t kMostTensors = kMostLoops * (kMostOperands + 1);
 
+  // Whether a block can have rows of so many elements, of the given number of values.
+  static bool HoldsRows(int64_t row, int64_t values);
+
   // REQUIRES: loops that each compute `size` elements, in an order in which they may run; tensors
   // that a fold writes are held, and no loop reads them; all folds have as many places; floats
-  // repeat, or single elements of any type.
+  // repeat, or single elements of any type; rows that are longer than 1 are of equal length, a
+  // block holds them (the values: each result, and each tensor that a loop repeats), and nothing is
+  // folded beside them.
   FusedLoops(int64_t size, const std::vector<FusedTensor>& tensors, std::vector<FusedLoop> loops);
   FusedLoops(const FusedLoops&) = delete;
   FusedLoops& operator=(const FusedLoops&) = delete;
@@ -58,10 +66,11 @@ class FusedLoops {
  private:
   // Where a loop finds an operand of a block, or writes its result.
   struct Source {
-    enum class Kind { kHeld, kOne, kScratch };
+    enum class Kind { kHeld, kWhole, kScratch };
     Kind kind;
     int at;  // the tensor, or the part of the scratch memory
     int64_t bytes_of_element;
+    int64_t size = 0;  // of what is whole
   };
   // What is done for each block, in order.
   struct Stage {
@@ -92,6 +101,7 @@ class FusedLoops {
   const std::vector<FusedLoop> loops_;
   std::vector<Stage> stages_;
   std::vector<FoldInto> folds_;
+  int64_t row_ = 1;            // the longest of a loop
   int64_t bytes_of_each_ = 0;  // that the loops read and write for an element
   int64_t bytes_of_part_ = 0;  // of the scratch memory
   int64_t block_ = 0;          // elements

@@ -25,25 +25,14 @@ class PlannedLayerNorm final : public LayerNorm {
   void Forward(absl::Span<const float> x, absl::Span<const float> scale,
                absl::Span<const float> bias, absl::Span<float> y, absl::Span<float> mean,
                absl::Span<float> variance) override {
-    scale = scale_and_bias_.ScaleOf(scale);
-    bias = scale_and_bias_.BiasOf(bias);
     CheckSizes({x, y}, {mean, variance});
-    ParallelFor(shape_.rows, 8 * shape_.width,
-                [shape = shape_, x_all = x.data(), y_all = y.data(), scale = scale.data(),
-                 bias = bias.data(), mean = mean.data(),
-                 variance = variance.data()](int64_t begin, int64_t end) {
-                  const int64_t width = shape.width;
-                  for (int64_t r = begin; r < end; ++r) {
-                    const float* const x = x_all + r * width;
-                    float* const y = y_all + r * width;
-                    const Statistics row = StatisticsOf(x, width);
-                    mean[r] = static_cast<float>(row.mean);
-                    variance[r] = static_cast<float>(row.variance);
-                    const Normal normal(row.mean, row.variance, shape.epsilon);
-#pragma GCC ivdep  // y may be x
-                    for (int64_t i = 0; i < width; ++i) y[i] = normal(x[i]) * scale[i] + bias[i];
-                  }
-                });
+    NormalizeRows(x, scale, bias, y, mean.data(), variance.data());
+  }
+
+  void Normalize(absl::Span<const float> x, absl::Span<const float> scale,
+                 absl::Span<const float> bias, absl::Span<float> y) const override {
+    CHECK_EQ(y.size(), x.size());
+    NormalizeRows(x, scale, bias, y, /*means=*/nullptr, /*variances=*/nullptr);
   }
 
   // With n = (x - mean) / deviation and g = dy * scale: dx = (g - mean(g) - n * mean(g * n)) /
@@ -106,6 +95,28 @@ class PlannedLayerNorm final : public LayerNorm {
       return distance * distance;
     };
     return {mean, LaneSum(width, squared_distance) / width};
+  }
+
+  // The statistics are not written where they are null.
+  void NormalizeRows(absl::Span<const float> x_span, absl::Span<const float> scale,
+                     absl::Span<const float> bias, absl::Span<float> y_span, float* means,
+                     float* variances) const {
+    const int64_t width = shape_.width;
+    ParallelFor(static_cast<int64_t>(x_span.size()) / width, 8 * width,
+                [=, epsilon = shape_.epsilon, x_all = x_span.data(), y_all = y_span.data(),
+                 scale = scale_and_bias_.ScaleOf(scale).data(),
+                 bias = scale_and_bias_.BiasOf(bias).data()](int64_t begin, int64_t end) {
+                  for (int64_t r = begin; r < end; ++r) {
+                    const float* const x = x_all + r * width;
+                    float* const y = y_all + r * width;
+                    const Statistics row = StatisticsOf(x, width);
+                    if (means != nullptr) means[r] = static_cast<float>(row.mean);
+                    if (variances != nullptr) variances[r] = static_cast<float>(row.variance);
+                    const Normal normal(row.mean, row.variance, epsilon);
+#pragma GCC ivdep  // y may be x
+                    for (int64_t i = 0; i < width; ++i) y[i] = normal(x[i]) * scale[i] + bias[i];
+                  }
+                });
   }
 
   using Spans = std::initializer_list<absl::Span<const float>>;

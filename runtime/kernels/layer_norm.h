@@ -36,6 +36,10 @@ class LayerNorm {
   virtual void Forward(absl::Span<const float> x, absl::Span<const float> scale,
                        absl::Span<const float> bias, absl::Span<float> y, absl::Span<float> mean,
                        absl::Span<float> variance) = 0;
+  // The same y of any number of rows, for any number of threads at once. REQUIRES: x and y have
+  // equal sizes.
+  virtual void Normalize(absl::Span<const float> x, absl::Span<const float> scale,
+                         absl::Span<const float> bias, absl::Span<float> y) const = 0;
   // dx may be dy.
   virtual void Backward(absl::Span<const float> x, absl::Span<const float> dy,
                         absl::Span<const float> scale, absl::Span<float> dx,

@@ -10,7 +10,13 @@ namespace fixpoint::executor {
 
 void AddElementStep(OpPlanner& op, const std::vector<Buffer>& reads, Buffer result,
                     kernels::BlockLoop run) {
-  ElementLoop loop{result.size, {}, result, std::nullopt, std::move(run)};
+  AddRowStep(op, reads, {}, result, 1, std::move(run));
+}
+
+void AddRowStep(OpPlanner& op, std::vector<Buffer> reads, const std::vector<Buffer>& whole,
+                Buffer result, int64_t row, kernels::BlockLoop run) {
+  reads.insert(reads.end(), whole.begin(), whole.end());
+  ElementLoop loop{result.size, {}, result, std::nullopt, std::move(run), row};
   for (const Buffer& read : reads) loop.reads.push_back(AtPlace(read));
   StepKernel kernel{
       reads, {result}, [reads, result, run = loop.run](const StepContext& context) {

@@ -18,6 +18,12 @@ inline ElementLoop::Operand AtPlace(Buffer buffer) { return {buffer, {buffer.siz
 void AddElementStep(OpPlanner& op, const std::vector<Buffer>& reads, Buffer result,
                     kernels::BlockLoop run);
 
+// The same for rows of `row` elements that are computed together, from rows at their place and from
+// `whole` buffers, which come after those. What reads the result element by element runs on a row
+// while it is in the cache.
+void AddRowStep(OpPlanner& op, std::vector<Buffer> reads, const std::vector<Buffer>& whole,
+                Buffer result, int64_t row, kernels::BlockLoop run);
+
 }  // namespace fixpoint::executor
 
 #endif  // FIXPOINT_RUNTIME_EXECUTOR_OPS_ELEMENT_STEP_H_

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "proto/base/status_macros.h"
 #include "runtime/executor/op_plans.h"
+#include "runtime/executor/ops/element_step.h"
 
 namespace fixpoint::executor {
 namespace {
@@ -59,10 +60,24 @@ absl::Status PlanLayerNorm(OpPlanner& op) {
   AddIfThere(scale, &reads);
   AddIfThere(bias, &reads);
   const Buffer y = op.WriteOver("Y", op.InputType("X"), Layout::kRowMajor, x);
+  if (op.attributes().Int("begin_norm_axis") == 1) op.KeepRows("X", "Y");
+  if (!op.Wants("Mean") && !op.Wants("Variance") && shape.size() > 0) {
+    std::vector<Buffer> whole;
+    AddIfThere(scale, &whole);
+    AddIfThere(bias, &whole);
+    AddRowStep(op, {x}, whole, y, shape.width,
+               [layer_norm, has_scale = scale.has_value(),
+                has_bias = bias.has_value()](const kernels::ElementBlock& block) {
+                 const absl::Span<const float> none;
+                 layer_norm->Normalize(block.In<float>(0), has_scale ? block.In<float>(1) : none,
+                                       has_bias ? block.In<float>(has_scale ? 2 : 1) : none,
+                                       block.Out<float>());
+               });
+    return absl::OkStatus();
+  }
   const Buffer mean = op.WriteAs("Mean", {VarType::FP32, {shape.rows}});
   const Buffer variance = op.WriteAs("Variance", {VarType::FP32, {shape.rows}});
   if (op.attributes().Int("begin_norm_axis") == 1) {
-    op.KeepRows("X", "Y");
     op.KeepRows("X", "Mean");
     op.KeepRows("X", "Variance");
   }

@@ -8,6 +8,7 @@
 #include "ops/quant_math.h"
 #include "proto/base/status_macros.h"
 #include "runtime/executor/op_plans.h"
+#include "runtime/executor/ops/element_step.h"
 #include "runtime/executor/ops/lowered_codes.h"
 #include "runtime/executor/ops/wide_codes.h"
 #include "runtime/kernels/code_conversion.h"
@@ -29,15 +30,16 @@ absl::Status PlanQuantize(OpPlanner& op) {
   const Layout layout = op.InputLayout("X");
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", layout));
   const Buffer out = op.WriteAs("Out", type, layout);
-  const OutputType output_type = OutputTypeOf(type.dtype);
-  op.AddStep({{x}, {out}, [=](const StepContext& run) {
-                if (is_wide) {
-                  kernels::Convert(run.Floats(x), conversion, run.Of<int16_t>(out));
-                } else {
-                  kernels::Convert(run.Floats(x), conversion, OutputOf(run, out, output_type));
-                }
-                return absl::OkStatus();
-              }});
+  const bool is_unsigned = OutputTypeOf(type.dtype) == OutputType::kUint8;
+  AddElementStep(op, {x}, out, [=](const kernels::ElementBlock& block) {
+    if (is_wide) {
+      kernels::Convert(block.In<float>(0), conversion, block.Out<int16_t>());
+    } else if (is_unsigned) {
+      kernels::Convert(block.In<float>(0), conversion, block.Out<uint8_t>());
+    } else {
+      kernels::Convert(block.In<float>(0), conversion, block.Out<int8_t>());
+    }
+  });
   return absl::OkStatus();
 }
 

@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "proto/base/status_macros.h"
 #include "runtime/executor/op_plans.h"
+#include "runtime/executor/ops/element_step.h"
 #include "runtime/executor/ops/lines_of.h"
 #include "runtime/executor/ops/run_shape.h"
 #include "runtime/kernels/cross_entropy.h"
@@ -25,6 +26,14 @@ absl::Status PlanSoftmax(OpPlanner& op) {
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X"));
   const Buffer y = op.WriteOver("Out", op.InputType("X"), Layout::kRowMajor, x);
   if (!IsFirstAxis(op, "X")) op.KeepRows("X", "Out");
+  if (lines.inner == 1 && lines.size() > 0) {
+    AddRowStep(op, {x}, {}, y, lines.length, [lines](const kernels::ElementBlock& block) {
+      const absl::Span<float> out = block.Out<float>();
+      kernels::Softmax({static_cast<int64_t>(out.size()) / lines.length, lines.length},
+                       block.In<float>(0), out);
+    });
+    return absl::OkStatus();
+  }
   op.AddStep({{x}, {y}, [=](const StepContext& run) {
                 kernels::Softmax(lines, run.Floats(x), run.Floats(y));
                 return absl::OkStatus();

@@ -62,7 +62,7 @@ TEST(Fusion, MakesOneStepOfAChainAndHoldsNothingBetween) {
 
 TEST(Fusion, HoldsWhatOthersRead) {
   EXPECT_EQ(StepsOf("scale(X=x) -> (Out=a) {scale=2.0}\nrelu(X=a) -> (Out=b)\n"
-                    "softmax(X=b) -> (Out=out)\n",
+                    "softmax(X=b) -> (Out=out) {axis=1}\n",
                     {"a", "out"}),
             "x -> scale + relu -> a,b\nb -> softmax -> out");
 }
@@ -79,6 +79,27 @@ TEST(Fusion, TakesSumsOverAllAndOverChannelsOfWeights) {
             "x,one -> abs + elementwise_mul_grad -> dy,dx");
 }
 
+TEST(Fusion, TakesRowsOfOneLength) {
+  EXPECT_EQ(StepsOf("scale(X=x) -> (Out=a) {scale=0.5}\nsoftmax(X=a) -> (Out=b)\n"
+                    "elementwise_add(X=b, Y=c) -> (Out=out) {axis=1}\n",
+                    {"out"}),
+            "x,c -> scale + softmax + elementwise_add -> out");
+  EXPECT_EQ(StepsOf("relu(X=x) -> (Out=a)\n"
+                    "layer_norm(X=a) -> (Y=b, Mean=m, Variance=v) {begin_norm_axis=2}\n"
+                    "abs(X=b) -> (Out=d)\nsoftmax(X=d) -> (Out=out)\n",
+                    {"out"}),
+            "x -> relu + layer_norm + abs -> d\nd -> softmax -> out");
+  // Sums are not added up in rows.
+  EXPECT_EQ(
+      StepsOf("softmax(X=x) -> (Out=a)\nreduce_sum(X=a) -> (Out=out) {reduce_all=true}\n", {"out"}),
+      "x -> softmax -> a\na -> reduce_sum -> out");
+  // Statistics are one for each row.
+  EXPECT_EQ(StepsOf("layer_norm(X=x) -> (Y=a, Mean=m, Variance=v) {begin_norm_axis=2}\n"
+                    "relu(X=a) -> (Out=out)\n",
+                    {"out", "m"}),
+            "x -> layer_norm -> a,m,v\na -> relu -> out");
+}
+
 // What needs a sum waits for all elements; what the group needs comes before.
 TEST(Fusion, KeepsTheOrderThatValuesAsk) {
   EXPECT_EQ(StepsOf("abs(X=x) -> (Out=a)\n"
@@ -93,8 +114,8 @@ TEST(Fusion, KeepsTheOrderThatValuesAsk) {
 }
 
 TEST(Fusion, DoesNotPassAStepThatTouchesMuch) {
-  EXPECT_EQ(StepsOf("relu(X=x) -> (Out=a)\nsoftmax(X=y) -> (Out=b)\nscale(X=a) -> (Out=c0) "
-                    "{scale=2.0}\n",
+  EXPECT_EQ(StepsOf("relu(X=x) -> (Out=a)\nsoftmax(X=y) -> (Out=b) {axis=1}\n"
+                    "scale(X=a) -> (Out=c0) {scale=2.0}\n",
                     {"b", "c0"}),
             "x -> relu -> a\ny -> softmax -> b\na -> scale -> c0");
 }
@@ -167,7 +188,7 @@ class RandomOps {
     const std::string axis = chosen.substr(chosen.find('|') + 1);
     static constexpr const char* kUnary[] = {"relu", "abs", "tanh", "square", "round", "sign"};
     static constexpr const char* kBinary[] = {"add", "sub", "mul", "div", "max", "min"};
-    switch (Below(9)) {
+    switch (Below(11)) {
       case 0:
         return absl::Substitute("$0(X=$1) -> (Out=$2)", kUnary[Below(6)], x, New(&full_));
       case 1:
@@ -189,6 +210,12 @@ class RandomOps {
       case 7:
         return absl::Substitute("reduce_sum(X=$0) -> (Out=$1) {dim=[$2]}", x, New(&results_),
                                 Below(2) == 0 ? "1,2,3" : "0,2,3");
+      case 8:
+        return absl::Substitute("softmax(X=$0) -> (Out=$1)", x, New(&full_));
+      case 9:
+        return absl::Substitute(
+            "layer_norm(X=$0, Scale=$1) -> (Y=$2, Mean=$2m, Variance=$2v) {begin_norm_axis=3}", x,
+            Any(columns_), New(&full_));
       default:
         return absl::Substitute(
             "less_than(X=$0, Y=$1) -> (Out=$2c)\nwhere(Condition=$2c, X=$1, Y=$0) -> (Out=$2)", x,

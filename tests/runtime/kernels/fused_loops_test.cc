@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -15,6 +16,7 @@
 #include "runtime/kernels/activation.h"
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/reduction.h"
+#include "runtime/kernels/softmax.h"
 #include "runtime/kernels/threads.h"
 #include "runtime/random.h"
 
@@ -142,6 +144,61 @@ TEST_P(FusedLoopsOfShapes, SumTheTermsOfEachRun) {
                                        AddressOf(made)};
     fused.Run(absl::MakeSpan(addresses));
     EXPECT_EQ(made, dc) << threads;
+  }
+}
+
+// The softmax of rows of |x|, times factors of their places, of which only the product is held.
+TEST_P(FusedLoopsOfShapes, ComputeRowsAsWholes) {
+  const auto& [name, outer, channels, inner] = GetParam();
+  const int64_t rows = outer * channels;
+  const int64_t size = rows * inner;
+  if (!FusedLoops::HoldsRows(inner, 3)) return;
+  Floats x = Drawn(size, 1);
+  Floats w = Drawn(inner, 2);
+  const Activation absolute{ActivationFunction::kAbs};
+  Floats expected(size);
+  Activate(absolute, x, absl::MakeSpan(expected));
+  Softmax({rows, inner}, expected, absl::MakeSpan(expected));
+  for (int64_t i = 0; i < size; ++i) expected[i] *= w[i % inner];
+
+  const Repetition itself{size, 1};
+  enum { kX, kW, kAbsolute, kSoftmax, kOut, kTensors };
+  const FusedLoops fused(
+      size, {{4, true}, {4, true}, {4, false}, {4, false}, {4, true}},
+      {{{{kX, itself}},
+        kAbsolute,
+        std::nullopt,
+        [absolute](const ElementBlock& block) {
+          Activate(absolute, block.In<float>(0), block.Out<float>());
+        }},
+       {{{kAbsolute, itself}},
+        kSoftmax,
+        std::nullopt,
+        [inner = inner](const ElementBlock& block) {
+          const absl::Span<float> out = block.Out<float>();
+          Softmax({static_cast<int64_t>(out.size()) / inner, inner}, block.In<float>(0), out);
+        },
+        inner},
+       {{{kSoftmax, itself}, {kW, {inner, 1}}},
+        kOut,
+        std::nullopt,
+        [](const ElementBlock& block) {
+          const absl::Span<const float> of_row = block.In<float>(1);
+          const absl::Span<float> out = block.Out<float>();
+          for (size_t i = 0; i < out.size(); ++i) {
+            out[i] = block.In<float>(0)[i] * of_row[i % of_row.size()];
+          }
+        },
+        inner}});
+  for (const int threads : {1, 2, 3}) {
+    UseThreads(threads);
+    Floats made(size);
+    std::vector<uint8_t*> addresses(kTensors, nullptr);
+    addresses[kX] = AddressOf(x);
+    addresses[kW] = AddressOf(w);
+    addresses[kOut] = AddressOf(made);
+    fused.Run(absl::MakeSpan(addresses));
+    EXPECT_EQ(made, expected) << threads;
   }
 }
 

@@ -47,6 +47,9 @@ TEST_P(LayerNorms, EqualPlainLoops) {
   std::vector<float> variance(shape.rows);
   (*planned)->Forward(y, scale, bias, absl::MakeSpan(y), absl::MakeSpan(mean),
                       absl::MakeSpan(variance));
+  std::vector<float> last_row(x.end() - width, x.end());
+  (*planned)->Normalize(last_row, scale, bias, absl::MakeSpan(last_row));
+  EXPECT_EQ(last_row, std::vector<float>(y.end() - width, y.end()));
   std::vector<float> dx = dy;
   std::vector<float> dscale(has_scale ? width : 0);
   std::vector<float> dbias(has_bias ? width : 0);

@@ -24,7 +24,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "benchmarks/clock.h"
 #include "benchmarks/inference_form.h"

@@ -79,6 +79,14 @@ TEST(Fusion, TakesSumsOverAllAndOverChannelsOfWeights) {
             "x,one -> abs + elementwise_mul_grad -> dy,dx");
 }
 
+TEST(Fusion, TakesTheStepToCodesOfLoweredPrograms) {
+  EXPECT_EQ(StepsOf("gelu(X=x) -> (Out=a)\n"
+                    "integer_quantize(X=a) -> (Out=out) {multiplier=63.5, smallest_code=-128, "
+                    "out_dtype=21, out_range=2.0, out_largest_code=127}\n",
+                    {"out"}),
+            "x -> gelu + integer_quantize -> out");
+}
+
 TEST(Fusion, TakesRowsOfOneLength) {
   EXPECT_EQ(StepsOf("scale(X=x) -> (Out=a) {scale=0.5}\nsoftmax(X=a) -> (Out=b)\n"
                     "elementwise_add(X=b, Y=c) -> (Out=out) {axis=1}\n",

@@ -86,12 +86,17 @@ std::vector<ConvolutionCase> ConvolutionCases() {
       // Filters that fill no vector, with pixels for tiles.
       {"PartVectors", Shape(16, 24, 1, 8, kOne, kOne)},
       {"PartVectorsPadded", Shape(3, 44, 1, 16, kThree, kThree)},
-      {"OneWindowThatSticksOut", Shape(3, 20, 1, 6, kThree, {5, 3, 2, 1, 1})},
-      {"DepthwiseOneWindowThatSticksOut", Shape(20, 20, 20, 6, kThree, {5, 3, 2, 1, 1})},
       {"OddSizes", Shape(5, 7, 1, 5, {5, 1, 1, 2, 2}, kOne)},
       // More than floats add exactly, if all codes are the largest.
       {"ManyTaps", Shape(80, 6, 1, 4, kThree, kThree)},
   };
+}
+
+std::vector<ConvolutionCase> StickingOutConvolutionCases() {
+  const WindowAxis columns = {5, 3, 2, 1, 1};
+  return {{"OneWindow", Shape(3, 20, 1, 6, kThree, columns)},
+          {"DepthwiseOneWindow", Shape(20, 20, 20, 6, kThree, columns)},
+          {"OneChannelOneWindow", Shape(1, 6, 1, 6, columns, columns)}};
 }
 
 std::vector<ConvolutionCase> SmallIntegerConvolutionCases() {

@@ -21,8 +21,12 @@ std::vector<ConvolutionCase> ConvolutionCases();
 // More of them, of the shapes that there are tiles for (tiled_convolution.h).
 std::vector<ConvolutionCase> TiledConvolutionCases();
 
-// Both. Large ones are more than the caches are expected to have, or long sums, and take longer
-// than all small ones: a test with a table of its own has few of its rows with them.
+// Those of one window that sticks out of the padded image (ops/window.h), for which oneDNN has slow
+// kernels.
+std::vector<ConvolutionCase> StickingOutConvolutionCases();
+
+// The first two. Large ones are more than the caches are expected to have, or long sums, and take
+// longer than all small ones: a test with a table of its own has few of its rows with them.
 std::vector<ConvolutionCase> SmallIntegerConvolutionCases();
 std::vector<ConvolutionCase> LargeIntegerConvolutionCases();
 

@@ -229,6 +229,12 @@ INSTANTIATE_TEST_SUITE_P(LargeShapes, ExactSums,
                                           testing::Values(Codes::kMixed)),
                          NameOf);
 
+INSTANTIATE_TEST_SUITE_P(StickingOut, ExactSums,
+                         testing::Combine(testing::ValuesIn(StickingOutConvolutionCases()),
+                                          testing::ValuesIn(TwoCodings()),
+                                          testing::Values(Codes::kMixed)),
+                         NameOf);
+
 void ExpectExactProduct(const ProductShape& shape, const CodingCase& coding, Codes codes) {
   Draws draws(codes);
   Problem problem = {coding,

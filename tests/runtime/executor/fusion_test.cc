@@ -105,7 +105,7 @@ TEST(Fusion, TakesRowsOfOneLength) {
   EXPECT_EQ(StepsOf("layer_norm(X=x) -> (Y=a, Mean=m, Variance=v) {begin_norm_axis=2}\n"
                     "relu(X=a) -> (Out=out)\n",
                     {"out", "m"}),
-            "x -> layer_norm -> a,m,v\na -> relu -> out");
+            "x -> layer_norm -> a,m,layer_norm.Variance\na -> relu -> out");
 }
 
 // What needs a sum waits for all elements; what the group needs comes before.

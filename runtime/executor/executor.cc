@@ -323,13 +323,13 @@ std::string Executor::ProfileText() const {
 }
 
 CodedProducts Executor::CountCodedProducts() const {
-  CodedProducts slowest;
+  std::optional<CodedProducts> slowest;
   for (const std::unique_ptr<PlannedRun>& run : plans_->runs()) {
     CodedProducts products = executor::CountCodedProducts(run->rest.plan);
     if (run->first) products += executor::CountCodedProducts(run->first->placed.plan);
-    if (products.slower_than_floats > slowest.slower_than_floats) slowest = products;
+    if (!slowest || products.slower_than_floats > slowest->slower_than_floats) slowest = products;
   }
-  return slowest;
+  return slowest.value_or(CodedProducts());
 }
 
 std::vector<ProfileRow> Executor::ProfileRows() const {

@@ -299,7 +299,7 @@ Buffer OpPlanner::Scratch(absl::string_view what, VarType::Type dtype, int64_t s
   return planning_.builder.NewBuffer(absl::StrCat(op_.type(), ".", what), {dtype, {size}});
 }
 
-void OpPlanner::AddStep(StepKernel kernel, std::optional<double> beside_floats) {
+void OpPlanner::AddStep(StepKernel kernel) {
   Step step = {kernel.name.empty() ? op_.type() : std::move(kernel.name),
                nullptr,
                std::move(kernel.implementation),
@@ -310,7 +310,7 @@ void OpPlanner::AddStep(StepKernel kernel, std::optional<double> beside_floats) 
                std::move(kernel.block),
                kernel.in_each_run,
                std::move(kernel.loops)};
-  step.beside_floats = beside_floats;
+  step.beside_floats = kernel.beside_floats;
   planning_.builder.AddStep(std::move(step));
 }
 

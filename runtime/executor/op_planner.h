@@ -47,6 +47,7 @@ struct StepKernel {
   std::shared_ptr<const Plan> block = nullptr;
   bool in_each_run = false;  // Step::in_each_run
   std::vector<ElementLoop> loops = {};
+  std::optional<double> beside_floats = std::nullopt;  // Step::beside_floats
 };
 
 // Plans a block that an op runs.
@@ -178,8 +179,7 @@ class OpPlanner {
   // Memory for this op's steps, or for those of another op that is told about it.
   Buffer Scratch(absl::string_view what, VarType::Type dtype, int64_t size);
 
-  // `beside_floats`: Step::beside_floats.
-  void AddStep(StepKernel kernel, std::optional<double> beside_floats = std::nullopt);
+  void AddStep(StepKernel kernel);
 
   // Declares the offsets of an output, which by default follow from the inputs' (ops/output_lod.h).
   // An output that nothing reads has none.

@@ -184,7 +184,8 @@ struct Step {
   // (runtime/kernels/integer_sums.h).
   std::optional<double> beside_floats = std::nullopt;
 
-  bool is_slower_than_floats() const { return beside_floats && *beside_floats < 1; }
+  // Rates are good to a twentieth.
+  bool is_slower_than_floats() const { return beside_floats && *beside_floats < 0.95; }
   // Its name with its kernel and, if that is slower than one of floats, how fast it is:
   // "integer_mul <loops:avx2, 0.89 of the speed of floats>".
   std::string NameWithKernel() const;

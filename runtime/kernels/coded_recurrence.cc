@@ -1,5 +1,6 @@
 #include "runtime/kernels/coded_recurrence.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -100,7 +101,12 @@ class RowProducts {
   int64_t weight_size() const { return weight_size_; }
   int64_t packed_bytes() const { return packed_bytes_; }
   std::string implementation() const { return parts_.front().product->implementation(); }
-  std::optional<double> beside_floats() const { return parts_.front().product->beside_floats(); }
+  // The slowest of its kernels.
+  std::optional<double> beside_floats() const {
+    std::optional<double> slowest = parts_.front().product->beside_floats();
+    for (const Part& part : parts_) slowest = std::min(slowest, part.product->beside_floats());
+    return slowest;
+  }
 
   void Pack(absl::Span<const int8_t> weights, absl::Span<uint8_t> packed) {
     for (const Part& part : parts_) {
@@ -150,7 +156,10 @@ class PlannedCodedRecurrence final : public CodedRecurrence {
     return first_->packed_bytes() + (second_ ? second_->packed_bytes() : 0);
   }
   std::string implementation() const override { return first_->implementation(); }
-  std::optional<double> beside_floats() const override { return first_->beside_floats(); }
+  std::optional<double> beside_floats() const override {
+    const std::optional<double> of_first = first_->beside_floats();
+    return second_ ? std::min(of_first, second_->beside_floats()) : of_first;
+  }
 
   void Pack(absl::Span<const int8_t> weights, absl::Span<uint8_t> packed) override {
     first_->Pack(weights.subspan(0, first_->weight_size()),

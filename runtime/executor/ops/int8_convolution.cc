@@ -97,22 +97,23 @@ absl::Status PlanInt8Convolution(OpPlanner& op, const kernels::ConvolutionShape&
     reads.push_back(*bias);
   }
   ASSIGN_OR_RETURN(const StoredResults stored, PlanStore(op, output, {input}));
-  op.AddStep({stored.operands.WithOperands(std::move(reads)),
-              {stored.output},
-              [=](const StepContext& run) {
-                kernels::SumOperands operands = {run.Of<uint8_t>(input), run.Of<uint8_t>(packed),
-                                                 run.Floats(scales)};
-                if (bias) operands.bias = run.Of<int32_t>(*bias);
-                stored.Run(run, [&](kernels::EpilogueOperands stages, kernels::Output out) {
-                  operands.epilogue = stages;
-                  kernel->Run(operands, out);
-                });
-                return absl::OkStatus();
-              },
-              kernel->implementation(),
-              2 * shape.output_size() * shape.taps(),
-              absl::StrCat(op.type(), " of codes", output.NameOf(op))},
-             kernel->beside_floats());
+  StepKernel step{stored.operands.WithOperands(std::move(reads)),
+                  {stored.output},
+                  [=](const StepContext& run) {
+                    kernels::SumOperands operands = {run.Of<uint8_t>(input),
+                                                     run.Of<uint8_t>(packed), run.Floats(scales)};
+                    if (bias) operands.bias = run.Of<int32_t>(*bias);
+                    stored.Run(run, [&](kernels::EpilogueOperands stages, kernels::Output out) {
+                      operands.epilogue = stages;
+                      kernel->Run(operands, out);
+                    });
+                    return absl::OkStatus();
+                  },
+                  kernel->implementation(),
+                  2 * shape.output_size() * shape.taps(),
+                  absl::StrCat(op.type(), " of codes", output.NameOf(op))};
+  step.beside_floats = kernel->beside_floats();
+  op.AddStep(std::move(step));
   return absl::OkStatus();
 }
 

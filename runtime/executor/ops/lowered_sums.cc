@@ -174,24 +174,25 @@ absl::Status AddSums(OpPlanner& op, const Sums& sums, const Plan& plan) {
   ASSIGN_OR_RETURN(const StoredResults stored, PlanStore(op, output, {input}));
   std::vector<Buffer> reads = channels.WithReads({input, packed});
   if (weights.zero_points) reads.push_back(*weights.zero_points);
-  op.AddStep({stored.operands.WithOperands(std::move(reads)),
-              {stored.output},
-              [=](const StepContext& run) {
-                RETURN_IF_ERROR(channels.Check(run));
-                kernels::SumOperands operands = channels.In(run, input, packed);
-                if (weights.zero_points) {
-                  operands.weight_zero_points = run.Of<int32_t>(*weights.zero_points);
-                }
-                stored.Run(run, [&](kernels::EpilogueOperands stages, Output out) {
-                  operands.epilogue = stages;
-                  kernel->Run(operands, out);
-                });
-                return absl::OkStatus();
-              },
-              kernel->implementation(),
-              sums.operations,
-              output.NameOf(op)},
-             kernel->beside_floats());
+  StepKernel step{stored.operands.WithOperands(std::move(reads)),
+                  {stored.output},
+                  [=](const StepContext& run) {
+                    RETURN_IF_ERROR(channels.Check(run));
+                    kernels::SumOperands operands = channels.In(run, input, packed);
+                    if (weights.zero_points) {
+                      operands.weight_zero_points = run.Of<int32_t>(*weights.zero_points);
+                    }
+                    stored.Run(run, [&](kernels::EpilogueOperands stages, Output out) {
+                      operands.epilogue = stages;
+                      kernel->Run(operands, out);
+                    });
+                    return absl::OkStatus();
+                  },
+                  kernel->implementation(),
+                  sums.operations,
+                  output.NameOf(op)};
+  step.beside_floats = kernel->beside_floats();
+  op.AddStep(std::move(step));
   return absl::OkStatus();
 }
 

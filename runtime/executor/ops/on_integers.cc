@@ -247,25 +247,29 @@ void AddOperandSums(OpPlanner& op, const OperandSums& sums,
   const std::string implementation = kernel->implementation();
   const double beside_floats = kernel->beside_floats();
   const std::string name = NameOf(op, sums, epilogue.names);
-  op.AddStep({epilogue.WithOperands(std::move(reads)), std::move(writes),
-              [=, kernel = std::move(kernel)](const StepContext& run) {
-                const Codes& inputs = sums.operands.inputs;
-                if (!added.are_scales_filled) FillScales(sums, run, run.Floats(added.scales));
-                const auto stages = epilogue.OperandsOf(run);
-                kernels::SumOperands operands = {run.Of<uint8_t>(inputs.codes),
-                                                 run.Of<uint8_t>(packed), run.Floats(added.scales),
-                                                 static_cast<int32_t>(inputs.ZeroPointIn(run)),
-                                                 stages};
-                if (added.bias) operands.bias = run.Of<int32_t>(*added.bias);
-                if (weights.zero_points) {
-                  operands.weight_zero_points = run.Of<int32_t>(*weights.zero_points);
-                  RETURN_IF_ERROR(CheckWeightZeroPoints(operands.weight_zero_points));
-                }
-                kernel->Run(operands, run.Floats(epilogue.out));
-                return absl::OkStatus();
-              },
-              implementation, sums.operations, name},
-             beside_floats);
+  StepKernel step{epilogue.WithOperands(std::move(reads)),
+                  std::move(writes),
+                  [=, kernel = std::move(kernel)](const StepContext& run) {
+                    const Codes& inputs = sums.operands.inputs;
+                    if (!added.are_scales_filled) FillScales(sums, run, run.Floats(added.scales));
+                    const auto stages = epilogue.OperandsOf(run);
+                    kernels::SumOperands operands = {
+                        run.Of<uint8_t>(inputs.codes), run.Of<uint8_t>(packed),
+                        run.Floats(added.scales), static_cast<int32_t>(inputs.ZeroPointIn(run)),
+                        stages};
+                    if (added.bias) operands.bias = run.Of<int32_t>(*added.bias);
+                    if (weights.zero_points) {
+                      operands.weight_zero_points = run.Of<int32_t>(*weights.zero_points);
+                      RETURN_IF_ERROR(CheckWeightZeroPoints(operands.weight_zero_points));
+                    }
+                    kernel->Run(operands, run.Floats(epilogue.out));
+                    return absl::OkStatus();
+                  },
+                  implementation,
+                  sums.operations,
+                  name};
+  step.beside_floats = beside_floats;
+  op.AddStep(std::move(step));
 }
 
 // What the op adds to its sums itself; whether that is a stage of its own instead.

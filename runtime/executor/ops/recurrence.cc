@@ -206,7 +206,8 @@ absl::StatusOr<PlannedRecurrence> AddRecurrence(OpPlanner& op, kernels::Recurren
   step.implementation = coded ? coded->implementation() : recurrence->implementation();
   step.operations = operations;
   if (coded) step.name = absl::StrCat(op.type(), " on integers");
-  op.AddStep(std::move(step), coded ? coded->beside_floats() : std::nullopt);
+  if (coded) step.beside_floats = coded->beside_floats();
+  op.AddStep(std::move(step));
   return planned;
 }
 

@@ -73,7 +73,8 @@ absl::Status AddProductOfInput(OpPlanner& op, const ProductShape& shape, const C
   step.implementation = kernel->implementation();
   step.operations = 2 * shape.rows * shape.inner * shape.columns;
   step.name = absl::StrCat(op.type(), " of input on integers");
-  op.AddStep(std::move(step), kernel->beside_floats());
+  step.beside_floats = kernel->beside_floats();
+  op.AddStep(std::move(step));
   return absl::OkStatus();
 }
 
@@ -83,17 +84,18 @@ absl::Status AddProductOfStates(OpPlanner& op, const ProductShape& shape, int st
   ASSIGN_OR_RETURN(const std::shared_ptr<kernels::StateProduct> kernel,
                    kernels::StateProduct::Plan(state_bits, shape.rows, shape.inner, shape.columns));
   const Buffer packed = AddPacking<int8_t>(op, kernel, weights.codes);
-  op.AddStep({{states, packed, weights.scales},
-              {sums},
-              [=](const StepContext& run) {
-                kernel->Run(run.Floats(states).data(), run.Of<uint8_t>(packed),
-                            run.Floats(weights.scales), run.Floats(sums).data());
-                return absl::OkStatus();
-              },
-              kernel->implementation(),
-              2 * shape.rows * shape.inner * shape.columns,
-              absl::StrCat(op.type(), " of states on integers")},
-             kernel->beside_floats());
+  StepKernel step{{states, packed, weights.scales},
+                  {sums},
+                  [=](const StepContext& run) {
+                    kernel->Run(run.Floats(states).data(), run.Of<uint8_t>(packed),
+                                run.Floats(weights.scales), run.Floats(sums).data());
+                    return absl::OkStatus();
+                  },
+                  kernel->implementation(),
+                  2 * shape.rows * shape.inner * shape.columns,
+                  absl::StrCat(op.type(), " of states on integers")};
+  step.beside_floats = kernel->beside_floats();
+  op.AddStep(std::move(step));
   return absl::OkStatus();
 }
 

@@ -96,7 +96,7 @@ absl::Status PlanInt8Convolution(OpPlanner& op, const kernels::ConvolutionShape&
     ASSIGN_OR_RETURN(bias, ReadBiasCodes(op, work, shape.filters));
     reads.push_back(*bias);
   }
-  ASSIGN_OR_RETURN(const StoredResults stored, PlanStore(op, output, {input}));
+  ASSIGN_OR_RETURN(const StoredResults stored, PlanStore(op, output, {input, packed}));
   StepKernel step{stored.operands.WithOperands(std::move(reads)),
                   {stored.output},
                   [=](const StepContext& run) {

@@ -171,7 +171,7 @@ absl::Status AddSums(OpPlanner& op, const Sums& sums, const Plan& plan) {
                    op.Read(sums.input_slot, op.InputType(sums.input_slot).dtype, sums.layout));
   ASSIGN_OR_RETURN(const SignedWeights weights, ReadWeights(op, sums, channels));
   const Buffer packed = AddPacking<int8_t>(op, kernel, weights.codes);
-  ASSIGN_OR_RETURN(const StoredResults stored, PlanStore(op, output, {input}));
+  ASSIGN_OR_RETURN(const StoredResults stored, PlanStore(op, output, {input, packed}));
   std::vector<Buffer> reads = channels.WithReads({input, packed});
   if (weights.zero_points) reads.push_back(*weights.zero_points);
   StepKernel step{stored.operands.WithOperands(std::move(reads)),
@@ -230,7 +230,7 @@ absl::Status AddWideSums(OpPlanner& op, const Sums& sums, const Shape& shape) {
   ASSIGN_OR_RETURN(const Buffer input, ReadWidened(op, sums.input_slot, sums.layout));
   ASSIGN_OR_RETURN(const Buffer weights, ReadWidened(op, sums.weight_slot, Layout::kRowMajor));
   const Buffer packed = AddPacking<int16_t>(op, kernel, weights);
-  ASSIGN_OR_RETURN(const StoredResults stored, PlanStore(op, output, {input}));
+  ASSIGN_OR_RETURN(const StoredResults stored, PlanStore(op, output, {input, packed}));
   op.AddStep({stored.operands.WithOperands({input, packed, scales}),
               {stored.output},
               [=](const StepContext& run) {

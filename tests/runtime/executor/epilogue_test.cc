@@ -291,6 +291,33 @@ TEST(Epilogue, NanHasTheCodeOfWhatANormMakesOfTheStagesNumber) {
   EXPECT_EQ((*held)[0].data<float>()[0], 0);
 }
 
+// A stage that adds codes takes their memory for its output, but not that of codes that the product
+// still reads.
+TEST(Epilogue, DoesNotWriteOverCodesThatAreMultipliedToo) {
+  constexpr char kQuantize[] =
+      " {multiplier=127.0, smallest_code=-127, out_dtype=21, out_range=1.0, "
+      "out_largest_code=127}\n";
+  const Program program = ParsedProgram(Whole(absl::StrCat(
+      "integer_quantize(X=a) -> (Out=x)", kQuantize, "integer_quantize(X=h) -> (Out=y)", kQuantize,
+      "integer_matmul(X=x, Y=y, Scales=scales, Operands=[y]) -> (Out=out) {"
+      "epilogue=[\"add_int8\", \"multiply\"], epilogue_a=[0.0078125, 40.0], "
+      "epilogue_b=[0.0, 0.0], out_dtype=21, out_range=2.0, out_largest_code=127}\n")));
+  Scope scope;
+  scope.Set("a", Drawn({3, 256, 256}, 1));
+  scope.Set("h", Drawn({3, 256, 64}, 2));
+  scope.Set("scales", Tensor::FromValues<float>({64}, std::vector<float>(64, 1e-5f)));
+  for (int threads : {1, 2}) {
+    ExecutorOptions options;
+    options.threads = threads;
+    const auto executor = Executor::Create(program, &scope, options);
+    ASSERT_TRUE(executor.ok()) << executor.status();
+    const auto held = (*executor)->Run({}, {"out", "y"}, 0);
+    const auto alone = (*executor)->Run({}, {"out"}, 0);
+    ASSERT_TRUE(held.ok() && alone.ok()) << held.status() << alone.status();
+    EXPECT_EQ((*alone)[0].bytes(), (*held)[0].bytes()) << threads << " threads";
+  }
+}
+
 // A kernel does no work that the op would refuse to do.
 TEST(Epilogue, IsRefusedAsItsOpIs) {
   for (const char* axis : {"-2", "2", "9223372036854775807"}) {

@@ -6,9 +6,9 @@
 // How fast each is as a multiple of oneDNN's kernel without a bias, if the machine has the
 // instructions for that, and of oneDNN's kernel of floats, by one thread's processor time: the
 // median of rounds in which all take turns, and, at the end, the geometric means over the shapes,
-// and over those of a kind.
-// Inputs are u8, and what is stored are u8 codes after a relu; of floats, floats after a relu.
-// ONEDNN_MAX_CPU_ISA=AVX2 and AVX512_CORE show the kernels of machines without VNNI.
+// and over those of a kind. Inputs are u8, and what is stored are u8 codes after a relu; of floats,
+// floats after a relu. ONEDNN_MAX_CPU_ISA=AVX2 and AVX512_CORE show the kernels of machines without
+// VNNI.
 
 #include <glog/logging.h>
 

@@ -17,7 +17,7 @@
 #include "proto/base/status_macros.h"
 #include "runtime/backends.h"
 #include "runtime/data/data_source.h"
-#include "runtime/passive_waiting.h"
+#include "runtime/thread_waiting.h"
 #include "tools/bench_command.h"
 #include "tools/command_line.h"
 #include "tools/comparison_command.h"
@@ -247,7 +247,7 @@ absl::StatusOr<ExitCode> Run(const CommandLine& line) {
 
 int main(int argc, char** argv) {
   return fixpoint::RunTool(argc, argv, fixpoint::Help(), [argv](const fixpoint::CommandLine& line) {
-    if (FLAGS_threads > 1) fixpoint::WaitPassively(argv);
+    if (FLAGS_threads > 1) fixpoint::SpinBriefly(argv);
     return fixpoint::Run(line);
   });
 }

@@ -11,7 +11,7 @@
 #include "runtime/backends.h"
 #include "runtime/backward_precision.h"
 #include "runtime/data/data_source.h"
-#include "runtime/passive_waiting.h"
+#include "runtime/thread_waiting.h"
 #include "runtime/training/metric.h"
 #include "runtime/training/rate_schedule.h"
 #include "tools/command_line.h"
@@ -214,7 +214,7 @@ absl::StatusOr<ExitCode> Run(const CommandLine& line) {
 int main(int argc, char** argv) {
   const int code =
       fixpoint::RunTool(argc, argv, fixpoint::Help(), [argv](const fixpoint::CommandLine& line) {
-        if (FLAGS_threads > 1) fixpoint::WaitPassively(argv);
+        if (FLAGS_threads > 1) fixpoint::SpinBriefly(argv);
         return fixpoint::Run(line);
       });
   fixpoint::EndIfInterrupted();

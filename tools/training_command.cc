@@ -161,6 +161,7 @@ class TrainingRun {
         Trainer::Create(training_, &scope_, training_set_.get(), options_);
     if (!trainer.ok()) return InFile(command_.program, trainer.status());
     trainer_.emplace(*std::move(trainer));
+    trainer_->EndAt(steps_);
     RETURN_IF_ERROR(trainer_->GoTo(state_.step()));
     if (rate_) trainer_->FeedRate(*rate_);
     if (test_set_ != nullptr) {

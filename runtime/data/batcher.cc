@@ -182,7 +182,7 @@ absl::StatusOr<Batch> Batcher::Next() {
 
   ++position_.batch;
   if (position_.batch == BatchesPerEpoch()) position_ = {position_.epoch + 1, 0};
-  set_->WillRead(NextSamples());
+  if (!IsAtEnd()) set_->WillRead(NextSamples());
   return batch;
 }
 

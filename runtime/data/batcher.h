@@ -5,6 +5,8 @@
 #define FIXPOINT_RUNTIME_DATA_BATCHER_H_
 
 #include <cstdint>
+#include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -45,6 +47,9 @@ struct BatchPosition {
 inline bool operator==(const BatchPosition& a, const BatchPosition& b) {
   return a.epoch == b.epoch && a.batch == b.batch;
 }
+inline bool operator<(const BatchPosition& a, const BatchPosition& b) {
+  return std::tie(a.epoch, a.batch) < std::tie(b.epoch, b.batch);
+}
 
 class Batcher {
  public:
@@ -62,6 +67,11 @@ class Batcher {
 
   // Continues at `position`. kInvalidArgument if an epoch has no such batch.
   absl::Status Seek(BatchPosition position);
+
+  // From now on nothing is prepared for batches from `end` on, as nobody will ask for them.
+  void EndAt(BatchPosition end) { end_ = end; }
+  // Whether the next batch is one of those.
+  bool IsAtEnd() const { return end_ && !(position_ < *end_); }
 
   // The next batch; after the last one of an epoch, the first of the next epoch. An epoch takes
   // each sample once. Errors: those of SampleSet::Read; NotFiniteError (runtime/backend.h), with
@@ -84,6 +94,7 @@ class Batcher {
   std::vector<FieldForm> forms_;
   BatchOptions options_;
   BatchPosition position_;
+  std::optional<BatchPosition> end_;
   std::vector<int64_t> order_;  // The samples of ordered_epoch_ one after another.
   int64_t ordered_epoch_ = -1;
 };

@@ -1,6 +1,7 @@
 #include "runtime/data/batches_ahead.h"
 
 #include <system_error>
+#include <utility>
 
 #include "proto/base/status_macros.h"
 
@@ -21,11 +22,16 @@ absl::StatusOr<Batch> BatchesAhead::At(BatchPosition position) {
   if (next.valid()) next.wait();
   absl::StatusOr<Batch> batch = [&]() -> absl::StatusOr<Batch> {
     if (next.valid() && next_position_ == position) return next.get();
-    RETURN_IF_ERROR(batcher_.Seek(position));
-    return batcher_.Next();
+    RETURN_IF_ERROR(batcher_->Seek(position));
+    return batcher_->Next();
   }();
-  if (batch.ok()) BeginNext();
+  if (batch.ok() && !batcher_->IsAtEnd()) BeginNext();
   return batch;
+}
+
+void BatchesAhead::EndAt(BatchPosition end) {
+  if (next_.valid()) next_.wait();
+  batcher_->EndAt(end);
 }
 
 void BatchesAhead::BeginNext() {
@@ -36,8 +42,8 @@ void BatchesAhead::BeginNext() {
       return;  // Without a thread it is made when it is asked for.
     }
   }
-  next_position_ = batcher_.Position();
-  Task task([this] { return batcher_.Next(); });
+  next_position_ = batcher_->Position();
+  Task task([this] { return batcher_->Next(); });
   next_ = task.get_future();
   {
     const std::lock_guard<std::mutex> lock(mutex_);

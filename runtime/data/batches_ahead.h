@@ -1,5 +1,5 @@
 // Batches of which the next one is made on a thread of its own while the caller works with the one
-// before. They are those of the batcher, bit for bit.
+// before. They are those of a batcher, bit for bit.
 
 #ifndef FIXPOINT_RUNTIME_DATA_BATCHES_AHEAD_H_
 #define FIXPOINT_RUNTIME_DATA_BATCHES_AHEAD_H_
@@ -8,7 +8,6 @@
 #include <future>
 #include <mutex>
 #include <thread>
-#include <utility>
 
 #include "absl/status/statusor.h"
 #include "runtime/data/batcher.h"
@@ -17,15 +16,20 @@ namespace fixpoint {
 
 class BatchesAhead {
  public:
-  explicit BatchesAhead(Batcher batcher) : batcher_(std::move(batcher)) {}
+  // `batcher` outlives this, and nobody else moves it meanwhile.
+  explicit BatchesAhead(Batcher* batcher) : batcher_(batcher) {}
   // Waits for a batch that is being made.
   ~BatchesAhead();
   BatchesAhead(const BatchesAhead&) = delete;
   BatchesAhead& operator=(const BatchesAhead&) = delete;
 
-  // The batch at `position`; the one after it is made from then on. Errors: those of Batcher::Seek
-  // and Batcher::Next; what is wrong with a batch is said where it is asked for.
+  // The batch at `position`; the one after it, unless it is at the end, is made from then on.
+  // Errors: those of Batcher::Seek and Batcher::Next; what is wrong with a batch is said where it
+  // is asked for.
   absl::StatusOr<Batch> At(BatchPosition position);
+
+  // No batch from `end` on will be asked for, so that none is made.
+  void EndAt(BatchPosition end);
 
  private:
   using Task = std::packaged_task<absl::StatusOr<Batch>()>;
@@ -34,7 +38,7 @@ class BatchesAhead {
   void BeginNext();
   void RunTasks();
 
-  Batcher batcher_;  // the thread's, while a batch is being made
+  Batcher* const batcher_;  // the thread's, while a batch is being made
   BatchPosition next_position_;
   std::future<absl::StatusOr<Batch>> next_;  // not valid: none is made ahead
 

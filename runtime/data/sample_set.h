@@ -53,7 +53,8 @@ class SampleSet {
   virtual absl::StatusOr<std::vector<Tensor>> Read(absl::Span<const int64_t> samples,
                                                    absl::Span<const FieldForm> forms) const = 0;
 
-  // Tells which samples will be read next, so that a set that takes time for them may begin.
+  // Tells which samples will be read next, so that a set that takes time for them may begin. Any
+  // number of threads may tell and read at once; what is begun may be that of the last one alone.
   virtual void WillRead(absl::Span<const int64_t> /*samples*/) const {}
 
   // A checksum of all samples, by which the set is recognised. It guards against accident, not

@@ -336,7 +336,10 @@ std::vector<ProfileRow> Executor::ProfileRows() const {
   std::vector<ProfileRow> rows;
   const auto append = [&rows](const PlacedPlan& placed, int64_t times) {
     for (ProfileRow& row : executor::ProfileRows(placed.plan, placed.times)) {
+      row.steps *= static_cast<int>(times);
       row.seconds *= static_cast<double>(times);
+      row.bytes *= static_cast<double>(times);
+      row.operations *= static_cast<double>(times);
       rows.push_back(std::move(row));
     }
   };

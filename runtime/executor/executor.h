@@ -85,7 +85,8 @@ class Executor final : public Backend {
   std::string PlanText() const override;
   std::string ProfileText() const override;
   CodedProducts CountCodedProducts() const override;
-  // The rows of its plans (profile.h), plan by plan; none unless times are measured.
+  // The rows of its plans (profile.h), plan by plan, with what runs for pieces of the batch as
+  // often as there are pieces; none unless times are measured.
   std::vector<ProfileRow> ProfileRows() const;
 
   // The plan of such a run, without the steps that run for pieces of the batch (pieces.h); it stays

@@ -16,9 +16,9 @@
 namespace fixpoint::kernels {
 
 // Calls f(begin, end) with parts of [0, size) that together are all of it, on ThreadsFor threads.
-// What f calls is inlined, as by Vectorised. If there are many, 1024 for each thread
-// or more, parts begin at multiples of 64, so that no two share a cache line even of bytes, and
-// parts still differ by a sixteenth at most.
+// What f calls is inlined, as by Vectorised. If there are many, 1024 for each thread or more, parts
+// begin at multiples of 64, so that no two share a cache line even of bytes, and parts still differ
+// by a sixteenth at most.
 template <typename F>
 void ParallelFor(int64_t size, int64_t bytes_of_each, F f) {
   const int threads = ThreadsFor(size, bytes_of_each);

@@ -11,6 +11,8 @@ namespace fixpoint::kernels {
 
 // Kernels that this thread plans and runs from now on use this many threads. Results have the same
 // bits for the same number, if planning and running agree: oneDNN splits the work when it plans.
+// What only moves elements need not agree, as its bits are the same however it is split: Reordering
+// (onednn.h) and LayoutConversion::Plan (layout.h) plan for the threads that its bytes are worth.
 // REQUIRES: 1 or more.
 void UseThreads(int count);
 

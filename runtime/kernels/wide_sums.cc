@@ -197,7 +197,7 @@ class WideSumsOf final : public WideSums {
         output_(output),
         taps_(PaddedTaps(lines_.taps())),
         threads_(static_cast<int>(std::clamp<int64_t>(
-            lines_.rows() * lines_.taps() * lines_.channels() / kProductsOfThread, 1,
+            lines_.rows() * lines_.taps() * lines_.channels() / kWideProductsOfThread, 1,
             GrantedThreads()))),
         block_rows_(std::clamp<int64_t>(
             ThisMachine().block_bytes() / (lines_.channels() * static_cast<int64_t>(sizeof(float))),
@@ -251,8 +251,8 @@ class WideSumsOf final : public WideSums {
   std::string implementation() const override { return LoopsName(); }
 
  private:
-  // So many products take a thread longer than it takes to start.
-  static constexpr int64_t kProductsOfThread = 1 << 18;
+  // As kProductsOfThread (machine.h), but of codes of 16 bits, of which fewer take as long.
+  static constexpr int64_t kWideProductsOfThread = int64_t{256} << 10;
 
   // Rows that are added up together, so that each column is loaded once for all of them.
   static constexpr int64_t kRows = 4;

@@ -110,6 +110,7 @@ absl::StatusOr<int> EstimateBatchNorm(const Program& program, int64_t batches, c
     for (const char* slot : {"SavedMean", "SavedVariance"}) fetches.push_back(estimate.Named(slot));
   }
   ASSIGN_OR_RETURN(BatchRunner runner, BatchRunner::Create(program, scope, set, options));
+  runner.EndAt(batches);
   ASSIGN_OR_RETURN(const KeptState state, KeptState::Of(program, *scope));
   const auto run_all = [&]() -> absl::Status {
     for (int64_t batch = 0; batch < batches; ++batch) {

@@ -50,8 +50,7 @@ BatchRunner::BatchRunner(NetworkVariables variables, std::unique_ptr<Backend> ba
                          FedBatches batches)
     : variables_(std::move(variables)),
       backend_(std::move(backend)),
-      batches_(std::move(batches)),
-      ahead_(std::make_unique<BatchesAhead>(batches_.batcher())) {}
+      source_(std::make_unique<Source>(std::move(batches))) {}
 
 absl::StatusOr<BatchRunner> BatchRunner::Create(const Program& program, Scope* scope,
                                                 const SampleSet* set,
@@ -67,17 +66,16 @@ absl::StatusOr<BatchRunner> BatchRunner::Create(const Program& program, Scope* s
 
 absl::StatusOr<BatchResult> BatchRunner::Run(int64_t number, uint32_t step,
                                              absl::Span<const std::string> also_fetch) {
-  const int64_t per_epoch = BatchesPerEpoch();
-  ASSIGN_OR_RETURN(const Batch batch, ahead_->At({number / per_epoch, number % per_epoch}));
+  ASSIGN_OR_RETURN(const Batch batch, source_->ahead.At(PositionOf(number)));
 
-  const Tensor* const labels = batches_.LabelsOf(batch);
+  const Tensor* const labels = source_->fed.LabelsOf(batch);
   const bool has_answers = labels != nullptr && !variables_.scores.empty();
   std::vector<std::string> fetches(also_fetch.begin(), also_fetch.end());
   fetches.insert(fetches.end(), variables_.metrics.begin(), variables_.metrics.end());
   if (has_answers) fetches.push_back(variables_.scores);
   if (!variables_.loss.empty()) fetches.push_back(variables_.loss);
   ASSIGN_OR_RETURN(std::vector<Tensor> fetched,
-                   backend_->Run(batches_.FeedsOf(batch), fetches, step));
+                   backend_->Run(source_->fed.FeedsOf(batch), fetches, step));
 
   BatchResult result;
   result.samples = static_cast<int64_t>(batch.samples.size());

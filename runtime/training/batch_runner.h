@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -48,23 +49,35 @@ class BatchRunner {
   static absl::StatusOr<BatchRunner> Create(const Program& program, Scope* scope,
                                             const SampleSet* set, const BatchRunOptions& options);
 
-  int64_t BatchesPerEpoch() const { return batches_.batcher().BatchesPerEpoch(); }
+  int64_t BatchesPerEpoch() const { return source_->fed.batcher().BatchesPerEpoch(); }
   const Backend& backend() const { return *backend_; }
 
+  // Says that no batch from `number` on will be run, so that none of them is made.
+  void EndAt(int64_t number) { source_->ahead.EndAt(PositionOf(number)); }
+
   // Runs the program on batch `number`, counted from 0 through all epochs; `step` is the backend's.
-  // Meanwhile the next batch is made.
-  // Errors: those of Backend::Run; kInvalidArgument: the loss or a metric is not one number, or the
-  // scores are not a row for each label.
+  // Meanwhile the next batch is made. Errors: those of Backend::Run; kInvalidArgument: the loss or
+  // a metric is not one number, or the scores are not a row for each label.
   absl::StatusOr<BatchResult> Run(int64_t number, uint32_t step,
                                   absl::Span<const std::string> also_fetch = {});
 
  private:
+  // Batches, of which those of the batcher are made ahead.
+  struct Source {
+    explicit Source(FedBatches batches) : fed(std::move(batches)), ahead(&fed.batcher()) {}
+    FedBatches fed;
+    BatchesAhead ahead;
+  };
+
   BatchRunner(NetworkVariables variables, std::unique_ptr<Backend> backend, FedBatches batches);
+
+  BatchPosition PositionOf(int64_t number) const {
+    return {number / BatchesPerEpoch(), number % BatchesPerEpoch()};
+  }
 
   NetworkVariables variables_;
   std::unique_ptr<Backend> backend_;
-  FedBatches batches_;
-  std::unique_ptr<BatchesAhead> ahead_;
+  std::unique_ptr<Source> source_;
 };
 
 }  // namespace fixpoint

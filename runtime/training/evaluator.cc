@@ -56,6 +56,7 @@ absl::StatusOr<Evaluator> Evaluator::Create(const Program& program, Scope* scope
   in_order.batches.drop_last = false;
   in_order.batches.augmentation = Augmentation();
   ASSIGN_OR_RETURN(BatchRunner runner, BatchRunner::Create(program, scope, set, in_order));
+  runner.EndAt(runner.BatchesPerEpoch());
   return Evaluator(program, scope, options.variables.metrics, std::move(runner));
 }
 

@@ -91,6 +91,7 @@ absl::Status Trainer::NotFinite(double loss) {
   BatchRunOptions looking = options_;
   looking.backend_options.check_finite = true;
   ASSIGN_OR_RETURN(BatchRunner runner, BatchRunner::Create(*program_, scope_, set_, looking));
+  runner.EndAt(step_ + 1);
   for (int64_t step = from.step; step <= step_; ++step) {
     RETURN_IF_ERROR(WriteRate(step));
     const absl::Status status = runner.Run(step, BackendStep(step)).status();

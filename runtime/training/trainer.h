@@ -68,6 +68,9 @@ class Trainer {
   // From now on the rate is written into its variable before each step.
   void FeedRate(FedRate rate) { rate_ = std::move(rate); }
 
+  // Says that no more than `steps` steps will be done, so that no batch is made for another one.
+  void EndAt(int64_t steps) { runner_.EndAt(steps); }
+
   // Continues after `step` steps, with the scope holding what it held then.
   absl::Status GoTo(int64_t step);
 

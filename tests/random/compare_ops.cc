@@ -23,7 +23,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "runtime/kernels/instruction_set.h"
-#include "runtime/passive_waiting.h"
+#include "runtime/thread_waiting.h"
 #include "tests/random/comparison.h"
 #include "tests/random/generators.h"
 
@@ -215,7 +215,7 @@ int Run() {
 }  // namespace fixpoint::random_cases
 
 int main(int argc, char** argv) {
-  fixpoint::WaitPassively(argv);
+  fixpoint::SpinBriefly(argv);
   gflags::ParseCommandLineFlags(&argc, &argv, /*remove_flags=*/true);
   return fixpoint::random_cases::Run();
 }

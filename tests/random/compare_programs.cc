@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_join.h"
-#include "runtime/passive_waiting.h"
+#include "runtime/thread_waiting.h"
 #include "tests/random/programs/coverage.h"
 #include "tests/random/programs/program_case.h"
 
@@ -67,7 +67,7 @@ int Run() {
 }  // namespace fixpoint::random_cases
 
 int main(int argc, char** argv) {
-  fixpoint::WaitPassively(argv);
+  fixpoint::SpinBriefly(argv);
   gflags::ParseCommandLineFlags(&argc, &argv, /*remove_flags=*/true);
   return fixpoint::random_cases::Run();
 }

@@ -27,6 +27,7 @@ absl::StatusOr<OutputNoise> OutputNoise::Create(const Program& program, Scope* s
 absl::StatusOr<std::vector<std::vector<Tensor>>> OutputNoise::Run(const Program& program,
                                                                   Scope* scope) const {
   ASSIGN_OR_RETURN(BatchRunner runner, BatchRunner::Create(program, scope, set_, options_));
+  runner.EndAt(batches_);
   std::vector<std::vector<Tensor>> outputs;
   for (int64_t batch = 0; batch < batches_; ++batch) {
     ASSIGN_OR_RETURN(BatchResult result, runner.Run(batch, /*step=*/0, outputs_));

@@ -7,7 +7,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <functional>
 #include <new>
 #include <string>
 #include <thread>
@@ -19,6 +18,7 @@
 #include "runtime/data/image_samples.h"
 #include "runtime/data/sample_set.h"
 #include "runtime/tensor.h"
+#include "tests/testing/watched_samples.h"
 
 namespace fixpoint {
 namespace {
@@ -41,28 +41,6 @@ ImageSamples CountedImages() {
       .value();
 }
 
-// Images of which reading some does something else first.
-class WatchedSet final : public SampleSet {
- public:
-  using Watch = std::function<absl::Status(absl::Span<const int64_t> samples)>;
-  explicit WatchedSet(Watch watch) : watch_(std::move(watch)) {}
-
-  int64_t size() const override { return images_.size(); }
-  absl::Span<const SampleField> fields() const override { return images_.fields(); }
-  std::string NameOf(int64_t sample) const override { return images_.NameOf(sample); }
-  absl::StatusOr<std::vector<Tensor>> Read(absl::Span<const int64_t> samples,
-                                           absl::Span<const FieldForm> forms) const override {
-    const absl::Status status = watch_(samples);
-    if (!status.ok()) return status;
-    return images_.Read(samples, forms);
-  }
-  absl::StatusOr<uint64_t> Checksum() const override { return images_.Checksum(); }
-
- private:
-  const ImageSamples images_ = CountedImages();
-  const Watch watch_;
-};
-
 Batcher InOrder(const SampleSet& set) {
   BatchOptions options;
   options.batch_size = 3;
@@ -77,7 +55,8 @@ TEST(BatchesAhead, AreThoseOfTheBatcher) {
   options.seed = 5;
   options.augmentation.padding = 1;
   Batcher batcher = Batcher::Create(&set, options).value();
-  BatchesAhead ahead(batcher);
+  Batcher made_ahead = batcher;
+  BatchesAhead ahead(&made_ahead);
   for (int i = 0; i < 12; ++i) {
     const absl::StatusOr<Batch> batch = ahead.At(batcher.Position());
     ASSERT_TRUE(batch.ok()) << batch.status();
@@ -90,7 +69,8 @@ TEST(BatchesAhead, AreThoseOfTheBatcher) {
 
 TEST(BatchesAhead, MayBeAskedForInAnyOrder) {
   const ImageSamples set = CountedImages();
-  BatchesAhead ahead(InOrder(set));
+  Batcher batcher = InOrder(set);
+  BatchesAhead ahead(&batcher);
   EXPECT_THAT(ahead.At({0, 2})->samples, ElementsAre(6, 7, 8));
   EXPECT_THAT(ahead.At({0, 0})->samples, ElementsAre(0, 1, 2));
   EXPECT_THAT(ahead.At({0, 0})->samples, ElementsAre(0, 1, 2));
@@ -101,21 +81,26 @@ TEST(BatchesAhead, MayBeAskedForInAnyOrder) {
 
 TEST(BatchesAhead, TheNextIsMadeOnAnotherThreadMeanwhile) {
   std::atomic<bool> is_made{false};
-  const WatchedSet set([&, here = std::this_thread::get_id()](absl::Span<const int64_t> samples) {
-    EXPECT_EQ(std::this_thread::get_id() == here, samples.front() == 0);
-    if (samples.front() == 3) is_made = true;
-    return absl::OkStatus();
-  });
-  BatchesAhead ahead(InOrder(set));
+  const ImageSamples images = CountedImages();
+  const WatchedSamples set(
+      &images, [&, here = std::this_thread::get_id()](absl::Span<const int64_t> samples) {
+        EXPECT_EQ(std::this_thread::get_id() == here, samples.front() == 0);
+        if (samples.front() == 3) is_made = true;
+        return absl::OkStatus();
+      });
+  Batcher batcher = InOrder(set);
+  BatchesAhead ahead(&batcher);
   EXPECT_TRUE(ahead.At({0, 0}).ok());
   while (!is_made) std::this_thread::yield();
 }
 
 TEST(BatchesAhead, AnErrorIsThatOfItsBatch) {
-  const WatchedSet set([](absl::Span<const int64_t> samples) {
+  const ImageSamples images = CountedImages();
+  const WatchedSamples set(&images, [](absl::Span<const int64_t> samples) {
     return samples.front() == 3 ? absl::DataLossError("sample 3 is bad") : absl::OkStatus();
   });
-  BatchesAhead ahead(InOrder(set));
+  Batcher batcher = InOrder(set);
+  BatchesAhead ahead(&batcher);
   EXPECT_TRUE(ahead.At({0, 0}).ok());
   EXPECT_EQ(ahead.At({0, 1}).status(), absl::DataLossError("sample 3 is bad"));
   EXPECT_EQ(ahead.At({0, 1}).status(), absl::DataLossError("sample 3 is bad"));
@@ -123,11 +108,13 @@ TEST(BatchesAhead, AnErrorIsThatOfItsBatch) {
 }
 
 TEST(BatchesAhead, WhatIsThrownIsThrownWhereTheBatchIsAskedFor) {
-  const WatchedSet set([](absl::Span<const int64_t> samples) {
+  const ImageSamples images = CountedImages();
+  const WatchedSamples set(&images, [](absl::Span<const int64_t> samples) {
     if (samples.front() == 3) throw std::bad_alloc();
     return absl::OkStatus();
   });
-  BatchesAhead ahead(InOrder(set));
+  Batcher batcher = InOrder(set);
+  BatchesAhead ahead(&batcher);
   EXPECT_TRUE(ahead.At({0, 0}).ok());
   EXPECT_THROW(ahead.At({0, 1}).IgnoreError(), std::bad_alloc);
   EXPECT_TRUE(ahead.At({0, 2}).ok());
@@ -136,7 +123,8 @@ TEST(BatchesAhead, WhatIsThrownIsThrownWhereTheBatchIsAskedFor) {
 TEST(BatchesAhead, NoneIsBeingMadeWhenTheyEnd) {
   std::atomic<int> readers{0};
   std::atomic<bool> has_begun{false};
-  const WatchedSet set([&](absl::Span<const int64_t> samples) {
+  const ImageSamples images = CountedImages();
+  const WatchedSamples set(&images, [&](absl::Span<const int64_t> samples) {
     ++readers;
     if (samples.front() == 3) {
       has_begun = true;
@@ -146,11 +134,53 @@ TEST(BatchesAhead, NoneIsBeingMadeWhenTheyEnd) {
     return absl::OkStatus();
   });
   {
-    BatchesAhead ahead(InOrder(set));
+    Batcher batcher = InOrder(set);
+    BatchesAhead ahead(&batcher);
     EXPECT_TRUE(ahead.At({0, 0}).ok());
     while (!has_begun) std::this_thread::yield();
   }
   EXPECT_EQ(readers, 0);
+}
+
+// Each time up to the end, as evaluations take them.
+TEST(BatchesAhead, NoneIsMadeFromTheEndOn) {
+  const ImageSamples images = CountedImages();
+  std::vector<int64_t> read;
+  std::vector<int64_t> told;
+  const WatchedSamples set(
+      &images,
+      [&](absl::Span<const int64_t> samples) {
+        read.push_back(samples.front());
+        return absl::OkStatus();
+      },
+      [&](absl::Span<const int64_t> samples) { told.push_back(samples.front()); });
+  {
+    Batcher batcher = InOrder(set);
+    BatchesAhead ahead(&batcher);
+    ahead.EndAt({1, 0});
+    for (int64_t i = 0; i < 8; ++i) EXPECT_TRUE(ahead.At({0, i % 4}).ok());
+  }
+  EXPECT_THAT(read, ElementsAre(0, 3, 6, 9, 0, 3, 6, 9));
+  EXPECT_THAT(told, ElementsAre(3, 6, 9, 3, 6, 9));
+}
+
+TEST(BatchesAhead, TheEndMayBeToldLate) {
+  const ImageSamples images = CountedImages();
+  std::vector<int64_t> read;
+  const WatchedSamples set(&images, [&](absl::Span<const int64_t> samples) {
+    read.push_back(samples.front());
+    return absl::OkStatus();
+  });
+  {
+    Batcher batcher = InOrder(set);
+    BatchesAhead ahead(&batcher);
+    EXPECT_TRUE(ahead.At({0, 0}).ok());
+    ahead.EndAt({0, 2});
+    EXPECT_TRUE(ahead.At({0, 1}).ok());
+    EXPECT_TRUE(ahead.At({0, 3}).ok())
+        << "beyond the end is only what is made when it is asked for";
+  }
+  EXPECT_THAT(read, ElementsAre(0, 3, 9));
 }
 
 }  // namespace

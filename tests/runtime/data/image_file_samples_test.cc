@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -19,6 +20,7 @@
 #include "runtime/data/data_source.h"
 #include "runtime/data/image_list.h"
 #include "runtime/data/pixels.h"
+#include "runtime/tensor.h"
 #include "tests/testing/temporary_folder.h"
 
 namespace fixpoint {
@@ -239,6 +241,26 @@ TEST_F(ImageFiles, AreTheSameDecodedAheadOrNot) {
     ASSERT_TRUE(read.ok()) << read.status();
     EXPECT_THAT(batch->values[0].data<float>(), ElementsAreArray((*read)[0].data<float>()));
   }
+}
+
+TEST_F(ImageFiles, AreTheSameWhenSeveralThreadsReadAhead) {
+  const auto samples = Open("images: 'set'");
+  ASSERT_TRUE(samples.ok()) << samples.status();
+  const FieldForm form = {0, {3, 2, 3}};
+  const auto read = [&](int64_t sample) {
+    samples->WillRead({sample});
+    return samples->Read({sample}, {form});
+  };
+  const std::vector<Tensor> expected[] = {read(0).value(), read(1).value()};
+  std::vector<std::thread> threads;
+  for (int64_t sample = 0; sample < 2; ++sample) {
+    threads.emplace_back([&, sample] {
+      for (int i = 0; i < 50; ++i) {
+        EXPECT_EQ(read(sample).value()[0].bytes(), expected[sample][0].bytes());
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
 }
 
 // The first batch is good although the second has been decoded by then.

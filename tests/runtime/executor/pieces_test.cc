@@ -15,6 +15,7 @@
 #include "absl/types/span.h"
 #include "proto/program/program.h"
 #include "runtime/executor/executor.h"
+#include "runtime/executor/profile.h"
 #include "runtime/kernels/deferred_primitives.h"
 #include "runtime/scope.h"
 #include "tests/testing/parsed_program.h"
@@ -25,6 +26,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
+using testing::UnorderedElementsAre;
 
 Tensor Waves(std::vector<int64_t> dims, float phase) {
   Tensor tensor = *Tensor::Allocate(VarType::FP32, std::move(dims));
@@ -74,7 +76,8 @@ class BatchInPieces : public testing::Test {
   }
 
   // With a store parameters do not change, as in inference.
-  std::unique_ptr<Executor> With(const std::string& ops, ConstantStore* store) {
+  std::unique_ptr<Executor> With(const std::string& ops, ConstantStore* store,
+                                 bool profile = false) {
     programs_.push_back(std::make_unique<Program>(ParsedProgram(
         absl::StrCat("program version=2006002\nblock 0 {\n",
                      "var x f32[-1,4,64,64]\nvar b f32[32]\n"
@@ -86,6 +89,7 @@ class BatchInPieces : public testing::Test {
                      ops, "}\n"))));
     ExecutorOptions options;
     options.constants = store;
+    options.profile = profile;
     return std::move(*Executor::Create(*programs_.back(), &scope_, options));
   }
 
@@ -142,6 +146,22 @@ TEST_F(BatchInPieces, PassesTheFirstStepsAndThenTheRestAsAWhole) {
   EXPECT_THAT(NamesOf(rest.constant_steps), ElementsAre("pack weights"));
   EXPECT_THAT(executor->PlanText(), HasSubstr(kPieces));
   ExpectAlike(kNetwork, {"out"});
+}
+
+TEST_F(BatchInPieces, AreAllInTheProfile) {
+  const auto executor = With(kNetwork, &store_, /*profile=*/true);
+  Run(*executor, {"out"});
+  std::vector<std::string> steps;
+  double bytes = 0;
+  for (const ProfileRow& row : executor->ProfileRows()) {
+    steps.push_back(absl::StrCat(row.steps, " ", row.name.substr(0, row.name.find(" <"))));
+    bytes += row.bytes;
+  }
+  EXPECT_THAT(steps, UnorderedElementsAre("2 conv2d + relu", "2 pool2d", "2 to channels last",
+                                          "1 to row major", "1 mul"));
+  const Tensor x = Waves({16, 4, 64, 64}, 0.5f);
+  const Feed feeds[] = {{"x", &x}};
+  EXPECT_DOUBLE_EQ(bytes, executor->BytesMovedBy(feeds, {"out"}).value());
 }
 
 // Primitives are made only for the steps of both plans that remain.

@@ -19,9 +19,19 @@ using Kind = EpilogueStage::Kind;
 constexpr int kMostDraws = 20'000;
 // Products in all, so that plain loops take about a millisecond.
 constexpr int64_t kMostProducts = 600'000;
+// One seed in so many has more of them, so that all kernels share them out among threads, if
+// kernels are wanted that compute so large problems.
+constexpr uint64_t kSeedsOfALarge = 15;
+constexpr int kMostDrawsOfLarge = 2'000;
+constexpr int64_t kLeastLarge = 2'000'000;
+constexpr int64_t kMostLarge = 4'000'000;
 
-int64_t ProductsOf(const SumsProblem& problem, int64_t out_size) {
-  return out_size * problem.products();
+// 0: there is no such problem.
+int64_t ProductsOf(SumsProblem* problem) {
+  if (auto* const shape = std::get_if<ConvolutionShape>(&problem->shape)) {
+    return CompleteShape(shape).ok() ? shape->output_size() * problem->products() : 0;
+  }
+  return problem->product()->out_size() * problem->products();
 }
 
 class Drawing {
@@ -35,7 +45,18 @@ class Drawing {
     return problem;
   }
 
-  RandomSums Operands(const SumsProblem& problem) {
+  // The problem with more rows or images, as many as a large one has.
+  void Enlarge(SumsProblem* problem, int64_t products) {
+    const int factor = Between(static_cast<int>(kLeastLarge / products) + 1,
+                               static_cast<int>(kMostLarge / products));
+    if (auto* const shape = std::get_if<ConvolutionShape>(&problem->shape)) {
+      (random_.OneIn(2) ? shape->height : shape->batch) *= factor;
+    } else {
+      std::get<ProductShape>(problem->shape).rows *= factor;
+    }
+  }
+
+  RandomSums Operands(const SumsProblem& problem, bool is_large) {
     RandomSums drawn(problem);
     const auto* const convolution = problem.convolution();
     const auto* const product = problem.product();
@@ -67,7 +88,7 @@ class Drawing {
     }
     drawn.added.resize(drawn.out_size());
     Fill(drawn.added.data(), drawn.added.size(), 0);
-    drawn.threads = random_.OneIn(3) ? Between(2, 3) : 1;
+    drawn.threads = is_large || random_.OneIn(3) ? Between(2, 3) : 1;
     return drawn;
   }
 
@@ -282,18 +303,19 @@ std::optional<RandomSums> DrawSums(uint64_t seed,
   Drawing drawing(seed);
   for (int i = 0; i < kMostDraws; ++i) {
     SumsProblem problem = drawing.Problem();
-    int64_t out_size = 0;
-    if (auto* const shape = std::get_if<ConvolutionShape>(&problem.shape)) {
-      if (!CompleteShape(shape).ok()) continue;
-      out_size = shape->output_size();
-    } else {
-      out_size = problem.product()->out_size();
+    int64_t products = ProductsOf(&problem);
+    if (products == 0 || products > kMostProducts) continue;
+    const bool is_large = seed % kSeedsOfALarge == 0 && i < kMostDrawsOfLarge;
+    if (is_large) {
+      // Not of so few that the rest of the work is most of it.
+      if (products < kLeastLarge / 100) continue;
+      drawing.Enlarge(&problem, products);
+      products = ProductsOf(&problem);
+      if (products < kLeastLarge || products > kMostLarge) continue;
     }
-    if (ProductsOf(problem, out_size) > kMostProducts ||
-        !CheckSums("sums", problem.products(), problem.coding).ok() || !is_wanted(problem)) {
-      continue;
+    if (CheckSums("sums", problem.products(), problem.coding).ok() && is_wanted(problem)) {
+      return drawing.Operands(problem, is_large);
     }
-    return drawing.Operands(problem);
   }
   return std::nullopt;
 }

@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "proto/program/program.h"
 #include "runtime/backends.h"
 #include "runtime/data/image_samples.h"
@@ -21,6 +22,7 @@
 #include "tests/runtime/training/small_network.h"
 #include "tests/testing/parameter_text.h"
 #include "tests/testing/parsed_program.h"
+#include "tests/testing/watched_samples.h"
 
 namespace fixpoint {
 namespace {
@@ -173,6 +175,32 @@ TEST_P(Trainers, AnEvaluationLeavesTheScopeAsItWas) {
     EXPECT_EQ(evaluation->samples, 40);
     EXPECT_EQ(PrintParameters(scope), before);
   }
+}
+
+TEST_P(Trainers, EachBatchIsReadOnce) {
+  const SmallNetwork net;
+  const ImageSamples set = BrighterPixelSet(40);
+  int reads = 0;
+  const WatchedSamples watched(&set, [&](absl::Span<const int64_t>) {
+    ++reads;
+    return absl::OkStatus();
+  });
+  const BatchRunOptions options = OptionsOf(net.main, GetParam());
+  Scope scope;
+  ASSERT_EQ(Initialize(net.startup, &scope, options), absl::OkStatus());
+  {
+    Trainer trainer = *Trainer::Create(net.main, &scope, &watched, options);
+    trainer.EndAt(5);
+    while (trainer.step() < 5) ASSERT_EQ(trainer.Step().status(), absl::OkStatus());
+  }
+  EXPECT_EQ(reads, 5);
+  BatchRunOptions of_test = options;
+  of_test.variables = *FindNetworkVariables(net.test);
+  {
+    Evaluator evaluator = *Evaluator::Create(net.test, &scope, &watched, of_test);
+    for (int i = 0; i < 2; ++i) ASSERT_EQ(evaluator.Run().status(), absl::OkStatus());
+  }
+  EXPECT_EQ(reads, 5 + 2 * 3);
 }
 
 TEST_P(Trainers, ARunThatIsEvaluatedOnTheWayEqualsOneThatIsNot) {

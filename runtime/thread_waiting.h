@@ -1,7 +1,7 @@
 // How threads wait for each other.
 
-#ifndef FIXPOINT_RUNTIME_PASSIVE_WAITING_H_
-#define FIXPOINT_RUNTIME_PASSIVE_WAITING_H_
+#ifndef FIXPOINT_RUNTIME_THREAD_WAITING_H_
+#define FIXPOINT_RUNTIME_THREAD_WAITING_H_
 
 namespace fixpoint {
 
@@ -11,8 +11,8 @@ namespace fixpoint {
 // when it is loaded, so this sets GOMP_SPINCOUNT and restarts the process with the same arguments;
 // call it before anything else is done. It does nothing if the environment sets how to wait
 // (OMP_WAIT_POLICY, GOMP_SPINCOUNT), or if the process cannot be restarted. `argv`: that of main.
-void WaitPassively(const char* const* argv);
+void SpinBriefly(const char* const* argv);
 
 }  // namespace fixpoint
 
-#endif  // FIXPOINT_RUNTIME_PASSIVE_WAITING_H_
+#endif  // FIXPOINT_RUNTIME_THREAD_WAITING_H_

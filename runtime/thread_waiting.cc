@@ -1,4 +1,4 @@
-#include "runtime/passive_waiting.h"
+#include "runtime/thread_waiting.h"
 
 #include <unistd.h>
 
@@ -13,7 +13,7 @@ constexpr char kSpins[] = "2000";
 
 }  // namespace
 
-void WaitPassively(const char* const* argv) {
+void SpinBriefly(const char* const* argv) {
   for (const char* name : {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"}) {
     if (std::getenv(name) != nullptr) return;
   }

@@ -1,6 +1,6 @@
-// A process whose threads are to wait passively restarts itself once, with that in its environment.
+// A process whose threads are to spin briefly restarts itself once, with that in its environment.
 
-#include "runtime/passive_waiting.h"
+#include "runtime/thread_waiting.h"
 
 #include <glog/logging.h>
 #include <gtest/gtest.h>
@@ -68,11 +68,11 @@ std::string BeginningOfChild(const std::vector<std::string>& environment) {
   return printed;
 }
 
-TEST(PassiveWaiting, IsInTheEnvironmentOfAProcessThatBeginsAnewWithItsArguments) {
+TEST(ThreadWaiting, IsInTheEnvironmentOfAProcessThatBeginsAnewWithItsArguments) {
   EXPECT_EQ(BeginningOfChild({}), "two words\nGOMP_SPINCOUNT=2000\n");
 }
 
-TEST(PassiveWaiting, LeavesWhatTheEnvironmentSays) {
+TEST(ThreadWaiting, LeavesWhatTheEnvironmentSays) {
   EXPECT_EQ(BeginningOfChild({"OMP_WAIT_POLICY=active"}), "two words\nOMP_WAIT_POLICY=active\n");
   EXPECT_EQ(BeginningOfChild({"GOMP_SPINCOUNT=5"}), "two words\nGOMP_SPINCOUNT=5\n");
 }
@@ -82,7 +82,7 @@ TEST(PassiveWaiting, LeavesWhatTheEnvironmentSays) {
 
 int main(int argc, char** argv) {
   if (argc > 1 && std::string(argv[1]) == fixpoint::kChild) {
-    fixpoint::WaitPassively(argv);
+    fixpoint::SpinBriefly(argv);
     return fixpoint::PrintBeginning(argc, argv);
   }
   testing::InitGoogleTest(&argc, argv);

@@ -42,8 +42,8 @@ class ConvolutionForward : public ConvolutionPrimitive, public PacksWeights<floa
 };
 
 // dx, of dy and packed filters. T, here and below: float, or Bfloat16, whose products are added in
-// floats; filters are rounded to it where they are packed. Error, if it is Bfloat16
-// (kUnimplemented): !HasBfloat16Products().
+// floats; filters are rounded to it where they are packed. Error, if it is Bfloat16: that of
+// CheckBfloat16Products.
 template <typename T>
 class ConvolutionBackwardImages : public ConvolutionPrimitive, public PacksWeights<float> {
  public:

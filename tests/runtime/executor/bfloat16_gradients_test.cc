@@ -181,8 +181,8 @@ TEST(BackwardInBfloat16, IsRefusedByProcessorsWithoutIt) {
   options.backward = BackwardPrecision::kBfloat16;
   EXPECT_EQ(Executor::Create(program, &scope, options).status(),
             absl::FailedPreconditionError(
-                "a backward pass in bf16 needs AVX512_BF16, which this processor lacks or "
-                "ONEDNN_MAX_CPU_ISA leaves out; want one in f32"));
+                "products in bf16 need AVX512_BF16, which this processor lacks or "
+                "ONEDNN_MAX_CPU_ISA leaves out; want f32"));
 }
 
 }  // namespace

@@ -21,6 +21,9 @@ class PlannedProduct final : public Bfloat16Product {
         multiply_(desc_, {{DNNL_ARG_SRC, x_}, {DNNL_ARG_WEIGHTS, packed_}, {DNNL_ARG_DST, out_}}) {}
 
   int64_t packed_bytes() const override { return packed_.bytes(); }
+  bool reads_plain_weights() const override {
+    return packed_.memory().get_desc() == y_.memory().get_desc();
+  }
   void Pack(absl::Span<const Bfloat16> y, absl::Span<uint8_t> packed) override {
     y_.PointTo(y);
     packed_.PointTo(packed);

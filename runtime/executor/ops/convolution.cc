@@ -161,6 +161,13 @@ absl::Status PlanConvolution(OpPlanner& op) {
   return AddForward(op, shape, x, filter, output, own, after);
 }
 
+absl::Status PlanGradientOfFilters(OpPlanner& op, const kernels::ConvolutionShape& shape,
+                                   Layout layout, Buffer dy) {
+  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("Input", layout));
+  const Buffer dfilter = op.WriteAs("Filter@GRAD", op.InputType("Filter"));
+  return AddBackwardFilters(op, shape, x, dy, dfilter);
+}
+
 absl::Status PlanGradientOfImages(OpPlanner& op, const kernels::ConvolutionShape& shape,
                                   Layout layout, Buffer dy) {
   ASSIGN_OR_RETURN(const Buffer filter, op.ReadFloats("Filter"));
@@ -168,21 +175,16 @@ absl::Status PlanGradientOfImages(OpPlanner& op, const kernels::ConvolutionShape
   return AddBackwardImages<float>(op, shape, dy, filter, dx, absl::StrCat(op.type(), " of images"));
 }
 
-absl::Status PlanGradientInBfloat16(OpPlanner& op, const kernels::ConvolutionShape& shape,
-                                    Layout layout, Buffer dy) {
-  const bool rounds_images = op.Wants("Input@GRAD") && kernels::IsFasterInBfloat16(shape);
-  if (op.Wants("Input@GRAD") && !rounds_images) {
-    RETURN_IF_ERROR(PlanGradientOfImages(op, shape, layout, dy));
-  }
-  if (!op.Wants("Filter@GRAD") && !rounds_images) return absl::OkStatus();
+absl::Status PlanInBfloat16(OpPlanner& op, const kernels::ConvolutionShape& shape, Layout layout,
+                            Buffer dy, const kernels::GradientsInBfloat16& gradients) {
   ASSIGN_OR_RETURN(const FilterMultiples filter, ReadFilterNumbers(op, "Filter"));
   const Buffer rounded = AddRounding(op, "Output@GRAD", dy, filter.steps);
-  if (op.Wants("Filter@GRAD")) {
+  if (gradients.filters) {
     ASSIGN_OR_RETURN(const Multiples x, ReadInBfloat16(op, "Input", layout));
     const Buffer dfilter = op.WriteAs("Filter@GRAD", op.InputType("Filter"));
     RETURN_IF_ERROR(AddBackwardFilters(op, shape, x, rounded, filter.steps, dfilter));
   }
-  if (!rounds_images) return absl::OkStatus();
+  if (!gradients.images) return absl::OkStatus();
   const Buffer dx = op.WriteAs("Input@GRAD", op.InputType("Input"), layout);
   return AddBackwardImages<kernels::Bfloat16>(op, shape, rounded, filter.numbers, dx,
                                               absl::StrCat(op.type(), " of images"));
@@ -194,16 +196,20 @@ absl::Status PlanGradient(OpPlanner& op) {
   const ImageForm form = FormOf(op);
   RETURN_IF_ERROR(op.CheckDims("Output@GRAD", OutputOf(shape, form).dims));
   ASSIGN_OR_RETURN(const Buffer dy, op.ReadFloats("Output@GRAD", form.layout()));
-  if (op.backward() == BackwardPrecision::kBfloat16) {
-    return PlanGradientInBfloat16(op, shape, form.layout(), dy);
+  kernels::GradientsInBfloat16 rounded;
+  if (op.backward() == BackwardPrecision::kBfloat16) rounded = kernels::GradientsForBfloat16(shape);
+  const bool wants_filters = op.Wants("Filter@GRAD");
+  const bool wants_images = op.Wants("Input@GRAD");
+  if (wants_filters && !rounded.filters) {
+    RETURN_IF_ERROR(PlanGradientOfFilters(op, shape, form.layout(), dy));
   }
-  if (op.Wants("Filter@GRAD")) {
-    ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("Input", form.layout()));
-    const Buffer dfilter = op.WriteAs("Filter@GRAD", op.InputType("Filter"));
-    RETURN_IF_ERROR(AddBackwardFilters(op, shape, x, dy, dfilter));
+  if (wants_images && !rounded.images) {
+    RETURN_IF_ERROR(PlanGradientOfImages(op, shape, form.layout(), dy));
   }
-  if (op.Wants("Input@GRAD")) return PlanGradientOfImages(op, shape, form.layout(), dy);
-  return absl::OkStatus();
+  rounded.filters &= wants_filters;
+  rounded.images &= wants_images;
+  if (!rounded.filters && !rounded.images) return absl::OkStatus();
+  return PlanInBfloat16(op, shape, form.layout(), dy, rounded);
 }
 
 absl::Status PlanTransposed(OpPlanner& op) {

@@ -154,6 +154,43 @@ TEST_F(Bfloat16Gradients, MultiplyCodesExactly) {
   EXPECT_THAT(actual.plan, HasSubstr("codes in bf16"));
 }
 
+constexpr char kColumnsInPadding[] = R"(program version=2006002
+  block 0 {
+    conv2d_grad(Input=a, Filter=u, Output@GRAD=da) -> (Input@GRAD=dxa, Filter@GRAD=du) {
+      paddings=[1, 1], strides=[2, 2]}
+    depthwise_conv2d_grad(Input=b, Filter=v, Output@GRAD=db) -> (
+      Input@GRAD=dxb, Filter@GRAD=dv) {paddings=[2, 2], strides=[2, 2], groups=32}
+    conv2d_grad(Input=c, Filter=w, Output@GRAD=dc) -> (Input@GRAD=dxc, Filter@GRAD=dw) {
+      paddings=[1, 1], strides=[3, 3]}
+  })";
+
+TEST_F(Bfloat16Gradients, OfFiltersStayFloatsWhereAColumnMeetsOnlyPadding) {
+  const std::vector<std::string> operands = {"a", "u", "da", "b", "v", "db", "c", "w", "dc"};
+  const std::vector<std::vector<int64_t>> dims = {{2, 16, 8, 1}, {32, 16, 3, 3}, {2, 32, 4, 1},
+                                                  {2, 32, 5, 1}, {32, 1, 5, 5},  {2, 32, 3, 1},
+                                                  {2, 16, 2, 2}, {32, 16, 3, 3}, {2, 32, 1, 1}};
+  Scope scope;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    scope.Set(operands[i], Drawn(dims[i], static_cast<uint32_t>(i)));
+  }
+  const std::vector<std::string> of_filters = {"du", "dv", "dw"};
+  const std::vector<std::string> of_images = {"dxa", "dxb", "dxc"};
+  const BackwardPrecision kBfloat16 = BackwardPrecision::kBfloat16;
+  const Gradients filters = Computed(kColumnsInPadding, kBfloat16, &scope, of_filters);
+  const Gradients images = Computed(kColumnsInPadding, kBfloat16, &scope, of_images);
+  const Gradients floats =
+      Computed(kColumnsInPadding, BackwardPrecision::kFloat, &scope, of_filters);
+  for (const std::string& name : operands) Round(&Held(&scope, name));
+  const Gradients rounded =
+      Computed(kColumnsInPadding, BackwardPrecision::kFloat, &scope, of_images);
+  for (size_t i = 0; i < of_filters.size(); ++i) {
+    SCOPED_TRACE(of_filters[i]);
+    EXPECT_EQ(filters.values[i].bytes(), floats.values[i].bytes());
+    ExpectEqual(images.values[i], rounded.values[i]);
+  }
+  EXPECT_THAT(images.plan, ContainsRegex("of images <[^>]*bf16[^>]*>"));
+}
+
 constexpr char kSteppingPixels[] = R"(program version=2006002
   block 0 {
     conv2d_grad(Input=x, Filter=w, Output@GRAD=dy) -> (Input@GRAD=dx, Filter@GRAD=dw) {

@@ -110,16 +110,17 @@ absl::Status AddBackwardFilters(OpPlanner& op, const kernels::ConvolutionShape& 
   return absl::OkStatus();
 }
 
-// The same of inputs that are multiples of a step, and of a gradient that has the factors `steps`.
+// The same of inputs that are multiples of a step, and of a gradient that has the factors of
+// filters.
 absl::Status AddBackwardFilters(OpPlanner& op, const kernels::ConvolutionShape& shape,
-                                const Multiples& x, Buffer dy, std::optional<Buffer> steps,
+                                const Multiples& x, Buffer dy, std::optional<Buffer> factors,
                                 Buffer dfilter) {
   using kernels::Bfloat16;
   ASSIGN_OR_RETURN(std::shared_ptr<kernels::ConvolutionBackwardFilters<Bfloat16>> backward,
                    kernels::ConvolutionBackwardFilters<Bfloat16>::Plan(shape));
   std::vector<Buffer> reads = x.StepBuffers();
   reads.insert(reads.end(), {x.numbers, dy});
-  if (steps) reads.push_back(*steps);
+  if (factors) reads.push_back(*factors);
   op.AddStep({std::move(reads),
               {dfilter},
               [=, taps = shape.taps()](const StepContext& run) {
@@ -127,8 +128,10 @@ absl::Status AddBackwardFilters(OpPlanner& op, const kernels::ConvolutionShape& 
                 backward->Run(run.Of<Bfloat16>(x.numbers), run.Of<Bfloat16>(dy), gradient);
                 const float step = x.StepIn(run);
                 for (int64_t i = 0; i < shape.filters; ++i) {
-                  const float factor = steps ? step / run.Floats(*steps)[i] : step;
-                  for (int64_t tap = i * taps; tap < (i + 1) * taps; ++tap) gradient[tap] *= factor;
+                  const float missing = factors ? step / run.Floats(*factors)[i] : step;
+                  for (int64_t tap = i * taps; tap < (i + 1) * taps; ++tap) {
+                    gradient[tap] *= missing;
+                  }
                 }
                 return absl::OkStatus();
               },
@@ -178,11 +181,11 @@ absl::Status PlanGradientOfImages(OpPlanner& op, const kernels::ConvolutionShape
 absl::Status PlanInBfloat16(OpPlanner& op, const kernels::ConvolutionShape& shape, Layout layout,
                             Buffer dy, const kernels::GradientsInBfloat16& gradients) {
   ASSIGN_OR_RETURN(const FilterMultiples filter, ReadFilterNumbers(op, "Filter"));
-  const Buffer rounded = AddRounding(op, "Output@GRAD", dy, filter.steps);
+  const Buffer rounded = AddRounding(op, "Output@GRAD", dy, filter.factors);
   if (gradients.filters) {
     ASSIGN_OR_RETURN(const Multiples x, ReadInBfloat16(op, "Input", layout));
     const Buffer dfilter = op.WriteAs("Filter@GRAD", op.InputType("Filter"));
-    RETURN_IF_ERROR(AddBackwardFilters(op, shape, x, rounded, filter.steps, dfilter));
+    RETURN_IF_ERROR(AddBackwardFilters(op, shape, x, rounded, filter.factors, dfilter));
   }
   if (!gradients.images) return absl::OkStatus();
   const Buffer dx = op.WriteAs("Input@GRAD", op.InputType("Input"), layout);

@@ -49,6 +49,18 @@ void Round(Tensor* tensor) {
   for (float& x : tensor->mutable_data<float>()) x = Rounded(x);
 }
 
+// Rounds the gradient of `pixels` of each filter times the step of its codes, but for a power of
+// two.
+void RoundTimesSteps(Tensor* gradient, const Tensor& ranges, int64_t pixels) {
+  const absl::Span<float> values = gradient->mutable_data<float>();
+  for (size_t i = 0; i < values.size(); ++i) {
+    const float range = ranges.data<float>()[i / pixels % ranges.size()];
+    const float step = range / 127;
+    const float factor = range != 0 ? std::ldexp(step, -std::ilogb(step)) : 1;
+    values[i] = Rounded(values[i] * factor) / factor;
+  }
+}
+
 struct Gradients {
   std::vector<Tensor> values;
   std::string plan;
@@ -141,17 +153,30 @@ TEST_F(Bfloat16Gradients, MultiplyCodesExactly) {
   for (int64_t i = 0; i < 8 * 3 * 3; ++i) Held(&scope, "w").mutable_data<float>()[i] = 0;
   const Gradients actual =
       Computed(kCodes, BackwardPrecision::kBfloat16, &scope, {"dx", "dw", "ws", "y"});
-  absl::Span<float> dy = Held(&scope, "dy").mutable_data<float>();
-  for (size_t i = 0; i < dy.size(); ++i) {
-    const float range = actual.values[2].data<float>()[i / (9 * 7) % kFilters];
-    const float step = range != 0 ? range / 127 : 1;
-    dy[i] = Rounded(dy[i] * step) / step;
-  }
+  RoundTimesSteps(&Held(&scope, "dy"), actual.values[2], 9 * 7);
   const Gradients expected = Computed(kCodes, BackwardPrecision::kFloat, &scope, {"dx", "dw", "y"});
   ExpectEqual(actual.values[0], expected.values[0]);
   ExpectEqual(actual.values[1], expected.values[1]);
   EXPECT_EQ(actual.values[3].bytes(), expected.values[2].bytes());
   EXPECT_THAT(actual.plan, HasSubstr("codes in bf16"));
+}
+
+TEST_F(Bfloat16Gradients, OfFiltersDoNotDependOnTheSizeOfTheirSteps) {
+  constexpr int64_t kFilters = 16;
+  constexpr int64_t kTaps = 8 * 3 * 3;
+  Scope scope;
+  scope.Set("x", Drawn({2, 8, 9, 7}, 1));
+  scope.Set("w", Drawn({kFilters, 8, 3, 3}, 2));
+  scope.Set("dy", Drawn({2, kFilters, 9, 7}, 3));
+  const absl::Span<float> w = Held(&scope, "w").mutable_data<float>();
+  for (float& weight : w.subspan(kTaps, kTaps)) weight *= 1e-33f;
+  for (float& weight : w.subspan(2 * kTaps, kTaps)) weight *= 1e-37f;
+  for (float& weight : w.subspan(3 * kTaps, kTaps)) weight *= 1e37f;
+  for (float& gradient : Held(&scope, "dy").mutable_data<float>()) gradient *= 1e-3f;
+  const Gradients actual = Computed(kCodes, BackwardPrecision::kBfloat16, &scope, {"dw", "ws"});
+  RoundTimesSteps(&Held(&scope, "dy"), actual.values[1], 9 * 7);
+  const Gradients expected = Computed(kCodes, BackwardPrecision::kFloat, &scope, {"dw"});
+  ExpectEqual(actual.values[0], expected.values[0]);
 }
 
 constexpr char kColumnsInPadding[] = R"(program version=2006002

@@ -179,6 +179,71 @@ TEST_F(Bfloat16Gradients, OfFiltersDoNotDependOnTheSizeOfTheirSteps) {
   ExpectEqual(actual.values[0], expected.values[0]);
 }
 
+constexpr char kCodesWithZeroPoint[] = R"(program version=2006002
+  block 0 {
+    fake_quantize_dequantize_affine(X=x, InScale=s, InZeroPoint=z) -> (Out=xd) {
+      unsigned_codes=true}
+    fake_quantize_dequantize_abs_max(X=w) -> (Out=wd, OutScale=ws) {bit_length=8}
+    conv2d(Input=xd, Filter=wd) -> (Output=y) {paddings=[1, 1], strides=[2, 2]}
+    conv2d_grad(Input=xd, Filter=wd, Output@GRAD=dy) -> (Input@GRAD=dx, Filter@GRAD=dw) {
+      paddings=[1, 1], strides=[2, 2]}
+    conv2d_grad(Input=xd, Filter=wd, Output@GRAD=dy) -> (Input@GRAD=only_dx) {
+      paddings=[1, 1], strides=[2, 2]}
+    conv2d_grad(Input=xd, Filter=wd, Output@GRAD=dy) -> (Filter@GRAD=only_dw) {
+      paddings=[1, 1], strides=[2, 2]}
+  })";
+
+TEST_F(Bfloat16Gradients, MultiplyCodesWithAZeroPointAndOneRangeOfAllFilters) {
+  Scope scope;
+  scope.Set("x", Drawn({2, 8, 9, 7}, 1));
+  scope.Set("w", Drawn({16, 8, 3, 3}, 2));
+  scope.Set("dy", Drawn({2, 16, 5, 4}, 3));
+  scope.Set("s", Tensor::FromValues<float>({1}, {0.008f}));
+  scope.Set("z", Tensor::FromValues<float>({1}, {100}));
+  const Gradients actual = Computed(kCodesWithZeroPoint, BackwardPrecision::kBfloat16, &scope,
+                                    {"dx", "dw", "only_dx", "only_dw", "ws"});
+  RoundTimesSteps(&Held(&scope, "dy"), actual.values[4], 5 * 4);
+  const Gradients expected =
+      Computed(kCodesWithZeroPoint, BackwardPrecision::kFloat, &scope, {"dx", "dw"});
+  ExpectEqual(actual.values[0], expected.values[0]);
+  ExpectEqual(actual.values[1], expected.values[1]);
+  EXPECT_EQ(actual.values[2].bytes(), actual.values[0].bytes());
+  EXPECT_EQ(actual.values[3].bytes(), actual.values[1].bytes());
+  EXPECT_THAT(actual.plan, HasSubstr("codes in bf16"));
+  EXPECT_THAT(actual.plan, HasSubstr("of filters"));
+}
+
+constexpr char kCodesOfProduct[] = R"(program version=2006002
+  block 0 {
+    fake_quantize_dequantize_affine(X=x, InScale=s, InZeroPoint=z) -> (Out=xd) {
+      unsigned_codes=true}
+    fake_quantize_dequantize_abs_max(X=w) -> (Out=wd, OutScale=ws) {bit_length=8}
+    matmul(X=xd, Y=wd) -> (Out=y) {alpha=0.375}
+    matmul_grad(X=xd, Y=wd, Out@GRAD=dy) -> (X@GRAD=dx, Y@GRAD=dw) {alpha=0.375}
+    matmul_grad(X=xd, Y=wd, Out@GRAD=dy) -> (X@GRAD=only_dx) {alpha=0.375}
+    matmul_grad(X=xd, Y=wd, Out@GRAD=dy) -> (Y@GRAD=only_dw) {alpha=0.375}
+  })";
+
+// What is rounded is the gradient alone.
+TEST_F(Bfloat16Gradients, MultiplyCodesOfProductsExactly) {
+  Scope scope;
+  scope.Set("x", Drawn({10, 33}, 1));
+  scope.Set("w", Drawn({33, 12}, 2));
+  scope.Set("dy", Drawn({10, 12}, 3));
+  scope.Set("s", Tensor::FromValues<float>({1}, {0.008f}));
+  scope.Set("z", Tensor::FromValues<float>({1}, {100}));
+  const Gradients actual = Computed(kCodesOfProduct, BackwardPrecision::kBfloat16, &scope,
+                                    {"dx", "dw", "only_dx", "only_dw"});
+  Round(&Held(&scope, "dy"));
+  const Gradients expected =
+      Computed(kCodesOfProduct, BackwardPrecision::kFloat, &scope, {"dx", "dw"});
+  ExpectEqual(actual.values[0], expected.values[0]);
+  ExpectEqual(actual.values[1], expected.values[1]);
+  EXPECT_EQ(actual.values[2].bytes(), actual.values[0].bytes());
+  EXPECT_EQ(actual.values[3].bytes(), actual.values[1].bytes());
+  EXPECT_THAT(actual.plan, HasSubstr("codes in bf16"));
+}
+
 constexpr char kColumnsInPadding[] = R"(program version=2006002
   block 0 {
     conv2d_grad(Input=a, Filter=u, Output@GRAD=da) -> (Input@GRAD=dxa, Filter@GRAD=du) {

@@ -57,8 +57,7 @@ absl::Status CheckBackward(BackendKind kind, BackwardPrecision precision);
 
 // `program` and `scope` outlive the backend. Errors: kUnimplemented: the backend cannot run such a
 // program, with the place of the first op of each type that it lacks; kInvalidArgument: an op does
-// not have the form of its type, or the number of threads is invalid; that of
-// CheckBackward.
+// not have the form of its type, or the number of threads is invalid; that of CheckBackward.
 absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(BackendKind kind, const Program& program,
                                                      Scope* scope,
                                                      const BackendOptions& options = {});

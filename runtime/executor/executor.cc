@@ -65,12 +65,8 @@ absl::Status CheckGiven(absl::string_view name, const Tensor& tensor, bool check
 }  // namespace
 
 absl::Status CheckBackward(BackwardPrecision precision) {
-  if (precision == BackwardPrecision::kFloat || kernels::HasBfloat16Products()) {
-    return absl::OkStatus();
-  }
-  return absl::FailedPreconditionError(
-      "a backward pass in bf16 needs AVX512_BF16, which this processor lacks or "
-      "ONEDNN_MAX_CPU_ISA leaves out; want one in f32");
+  return precision == BackwardPrecision::kFloat ? absl::OkStatus()
+                                                : kernels::CheckBfloat16Products();
 }
 
 Executor::Executor(const Program& program, Scope* scope, Schedule schedule,

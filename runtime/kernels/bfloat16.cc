@@ -25,6 +25,13 @@ bool HasBfloat16Products() {
   return (static_cast<int>(dnnl::get_effective_cpu_isa()) & wanted) == wanted;
 }
 
+absl::Status CheckBfloat16Products() {
+  if (HasBfloat16Products()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      "products in bf16 need AVX512_BF16, which this processor lacks or ONEDNN_MAX_CPU_ISA leaves "
+      "out; want f32");
+}
+
 void RoundToBfloat16(absl::Span<const float> x, absl::Span<Bfloat16> rounded) {
   CHECK_EQ(rounded.size(), x.size());
   ParallelFor(x.size(), sizeof(float) + sizeof(Bfloat16),

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "absl/status/status.h"
 #include "absl/types/span.h"
 
 namespace fixpoint::kernels {
@@ -15,6 +16,8 @@ enum class Bfloat16 : uint16_t {};
 // Whether there are instructions that add products of bfloat16 in floats (AVX512_BF16), as far as
 // oneDNN is allowed to use them. They take numbers below 2^-126 for 0.
 bool HasBfloat16Products();
+// Error (kFailedPrecondition): there are none.
+absl::Status CheckBfloat16Products();
 
 // x, rounded half to even; a NaN stays one.
 void RoundToBfloat16(absl::Span<const float> x, absl::Span<Bfloat16> rounded);

@@ -1,6 +1,5 @@
 #include "runtime/kernels/bfloat16_product.h"
 
-#include "absl/status/status.h"
 #include "proto/base/status_macros.h"
 #include "runtime/kernels/onednn.h"
 #include "runtime/kernels/product_descs.h"
@@ -22,6 +21,9 @@ class PlannedProduct final : public Bfloat16Product {
         multiply_(desc_, {{DNNL_ARG_SRC, x_}, {DNNL_ARG_WEIGHTS, packed_}, {DNNL_ARG_DST, out_}}) {}
 
   int64_t packed_bytes() const override { return packed_.bytes(); }
+  bool reads_plain_weights() const override {
+    return packed_.memory().get_desc() == y_.memory().get_desc();
+  }
   void Pack(absl::Span<const Bfloat16> y, absl::Span<uint8_t> packed) override {
     y_.PointTo(y);
     packed_.PointTo(packed);
@@ -52,9 +54,8 @@ class PlannedProduct final : public Bfloat16Product {
 
 absl::StatusOr<std::unique_ptr<Bfloat16Product>> Bfloat16Product::Plan(const ProductShape& shape) {
   RETURN_IF_ERROR(CheckShape(shape));
-  if (!HasBfloat16Products()) {
-    return absl::UnimplementedError("the machine has no instructions that multiply bfloat16");
-  }
+  // oneDNN computes them without the instructions too, slowly.
+  RETURN_IF_ERROR(CheckBfloat16Products());
   return Planned("a product", [&]() -> std::unique_ptr<Bfloat16Product> {
     return std::make_unique<PlannedProduct>(shape);
   });

@@ -18,7 +18,7 @@ namespace fixpoint::kernels {
 // Not for two threads at once.
 class Bfloat16Product : public PacksWeights<Bfloat16> {
  public:
-  // Errors: those of CheckShape and Planned (onednn.h); kUnimplemented: !HasBfloat16Products().
+  // Errors: those of CheckShape, CheckBfloat16Products and Planned (onednn.h).
   static absl::StatusOr<std::unique_ptr<Bfloat16Product>> Plan(const ProductShape& shape);
 
   // out = x * y, with y packed. REQUIRES: the sizes are the shape's.

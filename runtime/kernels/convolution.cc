@@ -219,8 +219,18 @@ absl::StatusOr<std::unique_ptr<Kernel>> PlanFor(ConvolutionShape& shape, const M
 // oneDNN computes products of bfloat16 without the instructions for them too, slowly.
 template <typename T>
 absl::Status CheckHasProducts() {
-  if (std::is_same_v<T, float> || HasBfloat16Products()) return absl::OkStatus();
-  return absl::UnimplementedError("the machine has no instructions that multiply bfloat16");
+  return std::is_same_v<T, float> ? absl::OkStatus() : CheckBfloat16Products();
+}
+
+// Whether there is a column of the filters that no window has inside the image.
+bool HasColumnInPadding(const ConvolutionShape& shape) {
+  const WindowAxis& axis = shape.window[1];
+  for (int64_t i = 0; i < axis.kernel; ++i) {
+    const int64_t first = i * axis.dilation - axis.pad_before;
+    const int64_t window = first < 0 ? (axis.stride - 1 - first) / axis.stride : 0;
+    if (window >= shape.out_width || first + window * axis.stride >= shape.width) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -248,17 +258,27 @@ absl::StatusOr<std::unique_ptr<ConvolutionBackwardImages<T>>> ConvolutionBackwar
 template class ConvolutionBackwardImages<float>;
 template class ConvolutionBackwardImages<Bfloat16>;
 
-// Where filters of one pixel step over the images, most of what is written is zeros.
-bool IsFasterInBfloat16(const ConvolutionShape& shape) {
+GradientsInBfloat16 GradientsForBfloat16(const ConvolutionShape& shape) {
   const auto& [rows, columns] = shape.window;
   const bool steps = rows.stride > 1 || columns.stride > 1;
-  return !(steps && rows.kernel == 1 && columns.kernel == 1);
+  GradientsInBfloat16 gradients;
+  // Where filters of one pixel step over the images, most of what is written is zeros.
+  gradients.images = !(steps && rows.kernel == 1 && columns.kernel == 1);
+  // oneDNN's jit_bf16:avx512_core_bf16 computes that of filters of memory that nothing has set,
+  // where windows step along a row and no window has some column of the filters inside the image.
+  gradients.filters = !(columns.stride > 1 && HasColumnInPadding(shape));
+  return gradients;
 }
 
 template <typename T>
 absl::StatusOr<std::unique_ptr<ConvolutionBackwardFilters<T>>> ConvolutionBackwardFilters<T>::Plan(
     ConvolutionShape shape) {
   RETURN_IF_ERROR(CheckHasProducts<T>());
+  RETURN_IF_ERROR(CompleteShape(&shape));
+  if (std::is_same_v<T, Bfloat16> && !GradientsForBfloat16(shape).filters) {
+    return absl::UnimplementedError(
+        "a column of the filters meets nothing but padding, which bf16 is not for; want f32");
+  }
   return PlanFor<ConvolutionBackwardFilters, BackwardFilters<T>>(shape);
 }
 template class ConvolutionBackwardFilters<float>;

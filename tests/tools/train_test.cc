@@ -195,8 +195,8 @@ TEST_F(Train, RefusesABackwardPassThatTheProcessorLacks) {
   unsetenv("ONEDNN_MAX_CPU_ISA");
   EXPECT_EQ(run.exit_code, 4);
   EXPECT_EQ(run.err,
-            "train: --backward=bf16: a backward pass in bf16 needs AVX512_BF16, which this "
-            "processor lacks or ONEDNN_MAX_CPU_ISA leaves out; want one in f32\n");
+            "train: --backward=bf16: products in bf16 need AVX512_BF16, which this processor lacks "
+            "or ONEDNN_MAX_CPU_ISA leaves out; want f32\n");
 }
 
 TEST_F(Train, BeginsWithParametersThatAreGiven) {

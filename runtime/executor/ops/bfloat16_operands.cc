@@ -1,6 +1,7 @@
 #include "runtime/executor/ops/bfloat16_operands.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -27,6 +28,13 @@ absl::StatusOr<std::optional<Codes>> ReadItsCodes(OpPlanner& op, absl::string_vi
   const Value& value = op.InputValue(slot);
   if (op.builder().FindCodes(value) == nullptr) return std::nullopt;
   return op.builder().ReadCodes(value, layout);
+}
+
+// What a step is a power of two times: from 1 up to 2, so that neither a gradient times it nor one
+// divided by it leaves the range of floats.
+float FactorOf(float step) {
+  // 0, of codes that are all 0, and what is not finite have none.
+  return step != 0 && std::isfinite(step) ? std::ldexp(step, -std::ilogb(step)) : 1;
 }
 
 }  // namespace
@@ -66,24 +74,26 @@ absl::StatusOr<FilterMultiples> ReadFilterNumbers(OpPlanner& op, absl::string_vi
     return FilterMultiples{floats, std::nullopt};
   }
   const Buffer numbers = op.Scratch(slot, VarType::FP32, codes->codes.size);
-  const Buffer steps = op.Scratch("steps", VarType::FP32, op.InputDims(slot)[0]);
+  const Buffer factors = op.Scratch("factors", VarType::FP32, op.InputDims(slot)[0]);
   op.AddStep({codes->buffers(),
-              {numbers, steps},
+              {numbers, factors},
               [=, codes = *codes](const StepContext& run) {
                 WithCodes(codes, run, [&](auto from) { kernels::Cast(from, run.Floats(numbers)); });
                 const absl::Span<const float> ranges = run.Floats(codes.ranges);
-                const absl::Span<float> of_filters = run.Floats(steps);
+                const absl::Span<float> of_filters = run.Floats(factors);
+                const size_t taps = numbers.size / of_filters.size();
                 for (size_t i = 0; i < of_filters.size(); ++i) {
                   const float step = StepOf(ranges[ranges.size() == 1 ? 0 : i], codes.largest_code);
-                  // All codes of the filter are 0 then, and its gradient is not.
-                  of_filters[i] = step != 0 ? step : 1;
+                  of_filters[i] = FactorOf(step);
+                  const float power = step / of_filters[i];
+                  for (float& number : run.Floats(numbers).subspan(i * taps, taps)) number *= power;
                 }
                 return absl::OkStatus();
               },
               "",
               0,
-              "codes and steps of filters"});
-  return FilterMultiples{numbers, steps};
+              "codes and factors of filters"});
+  return FilterMultiples{numbers, factors};
 }
 
 Buffer AddRounding(OpPlanner& op, absl::string_view what, Buffer floats,

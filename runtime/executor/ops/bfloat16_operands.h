@@ -1,7 +1,7 @@
 // What a gradient multiplies in bfloat16 (docs/numerics.md). Where an operand of the forward op is
 // codes, the gradient multiplies the codes, which are exact, and the steps between them: that of
-// the inputs is a factor of the result, and those of filters are factors of the gradient, which
-// alone is rounded.
+// the inputs is a factor of the result. Those of filters are powers of two, which codes can be
+// multiplied by, times factors from 1 up to 2 of the gradient, which alone is rounded.
 
 #ifndef FIXPOINT_RUNTIME_EXECUTOR_OPS_BFLOAT16_OPERANDS_H_
 #define FIXPOINT_RUNTIME_EXECUTOR_OPS_BFLOAT16_OPERANDS_H_
@@ -28,10 +28,11 @@ struct Multiples {
 // rounded floats if not. Error: that of OpPlanner::ReadFloats.
 absl::StatusOr<Multiples> ReadInBfloat16(OpPlanner& op, absl::string_view slot, Layout layout);
 
-// The same of filters, [filters, ...], as floats that bfloat16 holds if they are held as codes.
+// The same of filters, [filters, ...], as floats that bfloat16 holds if they are held as codes, but
+// for those below 2^-126.
 struct FilterMultiples {
   Buffer numbers;
-  std::optional<Buffer> steps;  // of each filter, none of them 0; nothing: all are 1
+  std::optional<Buffer> factors;  // of each filter, from 1 up to 2; nothing: all are 1
 };
 absl::StatusOr<FilterMultiples> ReadFilterNumbers(OpPlanner& op, absl::string_view slot);
 

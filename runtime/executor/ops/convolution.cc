@@ -110,16 +110,17 @@ absl::Status AddBackwardFilters(OpPlanner& op, const kernels::ConvolutionShape& 
   return absl::OkStatus();
 }
 
-// The same of inputs that are multiples of a step, and of a gradient that has the factors `steps`.
+// The same of inputs that are multiples of a step, and of a gradient that has the factors of
+// filters.
 absl::Status AddBackwardFilters(OpPlanner& op, const kernels::ConvolutionShape& shape,
-                                const Multiples& x, Buffer dy, std::optional<Buffer> steps,
+                                const Multiples& x, Buffer dy, std::optional<Buffer> factors,
                                 Buffer dfilter) {
   using kernels::Bfloat16;
   ASSIGN_OR_RETURN(std::shared_ptr<kernels::ConvolutionBackwardFilters<Bfloat16>> backward,
                    kernels::ConvolutionBackwardFilters<Bfloat16>::Plan(shape));
   std::vector<Buffer> reads = x.StepBuffers();
   reads.insert(reads.end(), {x.numbers, dy});
-  if (steps) reads.push_back(*steps);
+  if (factors) reads.push_back(*factors);
   op.AddStep({std::move(reads),
               {dfilter},
               [=, taps = shape.taps()](const StepContext& run) {
@@ -127,8 +128,10 @@ absl::Status AddBackwardFilters(OpPlanner& op, const kernels::ConvolutionShape& 
                 backward->Run(run.Of<Bfloat16>(x.numbers), run.Of<Bfloat16>(dy), gradient);
                 const float step = x.StepIn(run);
                 for (int64_t i = 0; i < shape.filters; ++i) {
-                  const float factor = steps ? step / run.Floats(*steps)[i] : step;
-                  for (int64_t tap = i * taps; tap < (i + 1) * taps; ++tap) gradient[tap] *= factor;
+                  const float missing = factors ? step / run.Floats(*factors)[i] : step;
+                  for (int64_t tap = i * taps; tap < (i + 1) * taps; ++tap) {
+                    gradient[tap] *= missing;
+                  }
                 }
                 return absl::OkStatus();
               },
@@ -161,6 +164,13 @@ absl::Status PlanConvolution(OpPlanner& op) {
   return AddForward(op, shape, x, filter, output, own, after);
 }
 
+absl::Status PlanGradientOfFilters(OpPlanner& op, const kernels::ConvolutionShape& shape,
+                                   Layout layout, Buffer dy) {
+  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("Input", layout));
+  const Buffer dfilter = op.WriteAs("Filter@GRAD", op.InputType("Filter"));
+  return AddBackwardFilters(op, shape, x, dy, dfilter);
+}
+
 absl::Status PlanGradientOfImages(OpPlanner& op, const kernels::ConvolutionShape& shape,
                                   Layout layout, Buffer dy) {
   ASSIGN_OR_RETURN(const Buffer filter, op.ReadFloats("Filter"));
@@ -168,21 +178,16 @@ absl::Status PlanGradientOfImages(OpPlanner& op, const kernels::ConvolutionShape
   return AddBackwardImages<float>(op, shape, dy, filter, dx, absl::StrCat(op.type(), " of images"));
 }
 
-absl::Status PlanGradientInBfloat16(OpPlanner& op, const kernels::ConvolutionShape& shape,
-                                    Layout layout, Buffer dy) {
-  const bool rounds_images = op.Wants("Input@GRAD") && kernels::IsFasterInBfloat16(shape);
-  if (op.Wants("Input@GRAD") && !rounds_images) {
-    RETURN_IF_ERROR(PlanGradientOfImages(op, shape, layout, dy));
-  }
-  if (!op.Wants("Filter@GRAD") && !rounds_images) return absl::OkStatus();
+absl::Status PlanInBfloat16(OpPlanner& op, const kernels::ConvolutionShape& shape, Layout layout,
+                            Buffer dy, const kernels::GradientsInBfloat16& gradients) {
   ASSIGN_OR_RETURN(const FilterMultiples filter, ReadFilterNumbers(op, "Filter"));
-  const Buffer rounded = AddRounding(op, "Output@GRAD", dy, filter.steps);
-  if (op.Wants("Filter@GRAD")) {
+  const Buffer rounded = AddRounding(op, "Output@GRAD", dy, filter.factors);
+  if (gradients.filters) {
     ASSIGN_OR_RETURN(const Multiples x, ReadInBfloat16(op, "Input", layout));
     const Buffer dfilter = op.WriteAs("Filter@GRAD", op.InputType("Filter"));
-    RETURN_IF_ERROR(AddBackwardFilters(op, shape, x, rounded, filter.steps, dfilter));
+    RETURN_IF_ERROR(AddBackwardFilters(op, shape, x, rounded, filter.factors, dfilter));
   }
-  if (!rounds_images) return absl::OkStatus();
+  if (!gradients.images) return absl::OkStatus();
   const Buffer dx = op.WriteAs("Input@GRAD", op.InputType("Input"), layout);
   return AddBackwardImages<kernels::Bfloat16>(op, shape, rounded, filter.numbers, dx,
                                               absl::StrCat(op.type(), " of images"));
@@ -194,16 +199,20 @@ absl::Status PlanGradient(OpPlanner& op) {
   const ImageForm form = FormOf(op);
   RETURN_IF_ERROR(op.CheckDims("Output@GRAD", OutputOf(shape, form).dims));
   ASSIGN_OR_RETURN(const Buffer dy, op.ReadFloats("Output@GRAD", form.layout()));
-  if (op.backward() == BackwardPrecision::kBfloat16) {
-    return PlanGradientInBfloat16(op, shape, form.layout(), dy);
+  kernels::GradientsInBfloat16 rounded;
+  if (op.backward() == BackwardPrecision::kBfloat16) rounded = kernels::GradientsForBfloat16(shape);
+  const bool wants_filters = op.Wants("Filter@GRAD");
+  const bool wants_images = op.Wants("Input@GRAD");
+  if (wants_filters && !rounded.filters) {
+    RETURN_IF_ERROR(PlanGradientOfFilters(op, shape, form.layout(), dy));
   }
-  if (op.Wants("Filter@GRAD")) {
-    ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("Input", form.layout()));
-    const Buffer dfilter = op.WriteAs("Filter@GRAD", op.InputType("Filter"));
-    RETURN_IF_ERROR(AddBackwardFilters(op, shape, x, dy, dfilter));
+  if (wants_images && !rounded.images) {
+    RETURN_IF_ERROR(PlanGradientOfImages(op, shape, form.layout(), dy));
   }
-  if (op.Wants("Input@GRAD")) return PlanGradientOfImages(op, shape, form.layout(), dy);
-  return absl::OkStatus();
+  rounded.filters &= wants_filters;
+  rounded.images &= wants_images;
+  if (!rounded.filters && !rounded.images) return absl::OkStatus();
+  return PlanInBfloat16(op, shape, form.layout(), dy, rounded);
 }
 
 absl::Status PlanTransposed(OpPlanner& op) {

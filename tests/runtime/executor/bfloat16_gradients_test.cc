@@ -49,6 +49,18 @@ void Round(Tensor* tensor) {
   for (float& x : tensor->mutable_data<float>()) x = Rounded(x);
 }
 
+// Rounds the gradient of `pixels` of each filter times the step of its codes, but for a power of
+// two.
+void RoundTimesSteps(Tensor* gradient, const Tensor& ranges, int64_t pixels) {
+  const absl::Span<float> values = gradient->mutable_data<float>();
+  for (size_t i = 0; i < values.size(); ++i) {
+    const float range = ranges.data<float>()[i / pixels % ranges.size()];
+    const float step = range / 127;
+    const float factor = range != 0 ? std::ldexp(step, -std::ilogb(step)) : 1;
+    values[i] = Rounded(values[i] * factor) / factor;
+  }
+}
+
 struct Gradients {
   std::vector<Tensor> values;
   std::string plan;
@@ -141,17 +153,132 @@ TEST_F(Bfloat16Gradients, MultiplyCodesExactly) {
   for (int64_t i = 0; i < 8 * 3 * 3; ++i) Held(&scope, "w").mutable_data<float>()[i] = 0;
   const Gradients actual =
       Computed(kCodes, BackwardPrecision::kBfloat16, &scope, {"dx", "dw", "ws", "y"});
-  absl::Span<float> dy = Held(&scope, "dy").mutable_data<float>();
-  for (size_t i = 0; i < dy.size(); ++i) {
-    const float range = actual.values[2].data<float>()[i / (9 * 7) % kFilters];
-    const float step = range != 0 ? range / 127 : 1;
-    dy[i] = Rounded(dy[i] * step) / step;
-  }
+  RoundTimesSteps(&Held(&scope, "dy"), actual.values[2], 9 * 7);
   const Gradients expected = Computed(kCodes, BackwardPrecision::kFloat, &scope, {"dx", "dw", "y"});
   ExpectEqual(actual.values[0], expected.values[0]);
   ExpectEqual(actual.values[1], expected.values[1]);
   EXPECT_EQ(actual.values[3].bytes(), expected.values[2].bytes());
   EXPECT_THAT(actual.plan, HasSubstr("codes in bf16"));
+}
+
+TEST_F(Bfloat16Gradients, OfFiltersDoNotDependOnTheSizeOfTheirSteps) {
+  constexpr int64_t kFilters = 16;
+  constexpr int64_t kTaps = 8 * 3 * 3;
+  Scope scope;
+  scope.Set("x", Drawn({2, 8, 9, 7}, 1));
+  scope.Set("w", Drawn({kFilters, 8, 3, 3}, 2));
+  scope.Set("dy", Drawn({2, kFilters, 9, 7}, 3));
+  const absl::Span<float> w = Held(&scope, "w").mutable_data<float>();
+  for (float& weight : w.subspan(kTaps, kTaps)) weight *= 1e-33f;
+  for (float& weight : w.subspan(2 * kTaps, kTaps)) weight *= 1e-37f;
+  for (float& weight : w.subspan(3 * kTaps, kTaps)) weight *= 1e37f;
+  for (float& gradient : Held(&scope, "dy").mutable_data<float>()) gradient *= 1e-3f;
+  const Gradients actual = Computed(kCodes, BackwardPrecision::kBfloat16, &scope, {"dw", "ws"});
+  RoundTimesSteps(&Held(&scope, "dy"), actual.values[1], 9 * 7);
+  const Gradients expected = Computed(kCodes, BackwardPrecision::kFloat, &scope, {"dw"});
+  ExpectEqual(actual.values[0], expected.values[0]);
+}
+
+constexpr char kCodesWithZeroPoint[] = R"(program version=2006002
+  block 0 {
+    fake_quantize_dequantize_affine(X=x, InScale=s, InZeroPoint=z) -> (Out=xd) {
+      unsigned_codes=true}
+    fake_quantize_dequantize_abs_max(X=w) -> (Out=wd, OutScale=ws) {bit_length=8}
+    conv2d(Input=xd, Filter=wd) -> (Output=y) {paddings=[1, 1], strides=[2, 2]}
+    conv2d_grad(Input=xd, Filter=wd, Output@GRAD=dy) -> (Input@GRAD=dx, Filter@GRAD=dw) {
+      paddings=[1, 1], strides=[2, 2]}
+    conv2d_grad(Input=xd, Filter=wd, Output@GRAD=dy) -> (Input@GRAD=only_dx) {
+      paddings=[1, 1], strides=[2, 2]}
+    conv2d_grad(Input=xd, Filter=wd, Output@GRAD=dy) -> (Filter@GRAD=only_dw) {
+      paddings=[1, 1], strides=[2, 2]}
+  })";
+
+TEST_F(Bfloat16Gradients, MultiplyCodesWithAZeroPointAndOneRangeOfAllFilters) {
+  Scope scope;
+  scope.Set("x", Drawn({2, 8, 9, 7}, 1));
+  scope.Set("w", Drawn({16, 8, 3, 3}, 2));
+  scope.Set("dy", Drawn({2, 16, 5, 4}, 3));
+  scope.Set("s", Tensor::FromValues<float>({1}, {0.008f}));
+  scope.Set("z", Tensor::FromValues<float>({1}, {100}));
+  const Gradients actual = Computed(kCodesWithZeroPoint, BackwardPrecision::kBfloat16, &scope,
+                                    {"dx", "dw", "only_dx", "only_dw", "ws"});
+  RoundTimesSteps(&Held(&scope, "dy"), actual.values[4], 5 * 4);
+  const Gradients expected =
+      Computed(kCodesWithZeroPoint, BackwardPrecision::kFloat, &scope, {"dx", "dw"});
+  ExpectEqual(actual.values[0], expected.values[0]);
+  ExpectEqual(actual.values[1], expected.values[1]);
+  EXPECT_EQ(actual.values[2].bytes(), actual.values[0].bytes());
+  EXPECT_EQ(actual.values[3].bytes(), actual.values[1].bytes());
+  EXPECT_THAT(actual.plan, HasSubstr("codes in bf16"));
+  EXPECT_THAT(actual.plan, HasSubstr("of filters"));
+}
+
+constexpr char kCodesOfProduct[] = R"(program version=2006002
+  block 0 {
+    fake_quantize_dequantize_affine(X=x, InScale=s, InZeroPoint=z) -> (Out=xd) {
+      unsigned_codes=true}
+    fake_quantize_dequantize_abs_max(X=w) -> (Out=wd, OutScale=ws) {bit_length=8}
+    matmul(X=xd, Y=wd) -> (Out=y) {alpha=0.375}
+    matmul_grad(X=xd, Y=wd, Out@GRAD=dy) -> (X@GRAD=dx, Y@GRAD=dw) {alpha=0.375}
+    matmul_grad(X=xd, Y=wd, Out@GRAD=dy) -> (X@GRAD=only_dx) {alpha=0.375}
+    matmul_grad(X=xd, Y=wd, Out@GRAD=dy) -> (Y@GRAD=only_dw) {alpha=0.375}
+  })";
+
+// What is rounded is the gradient alone.
+TEST_F(Bfloat16Gradients, MultiplyCodesOfProductsExactly) {
+  Scope scope;
+  scope.Set("x", Drawn({10, 33}, 1));
+  scope.Set("w", Drawn({33, 12}, 2));
+  scope.Set("dy", Drawn({10, 12}, 3));
+  scope.Set("s", Tensor::FromValues<float>({1}, {0.008f}));
+  scope.Set("z", Tensor::FromValues<float>({1}, {100}));
+  const Gradients actual = Computed(kCodesOfProduct, BackwardPrecision::kBfloat16, &scope,
+                                    {"dx", "dw", "only_dx", "only_dw"});
+  Round(&Held(&scope, "dy"));
+  const Gradients expected =
+      Computed(kCodesOfProduct, BackwardPrecision::kFloat, &scope, {"dx", "dw"});
+  ExpectEqual(actual.values[0], expected.values[0]);
+  ExpectEqual(actual.values[1], expected.values[1]);
+  EXPECT_EQ(actual.values[2].bytes(), actual.values[0].bytes());
+  EXPECT_EQ(actual.values[3].bytes(), actual.values[1].bytes());
+  EXPECT_THAT(actual.plan, HasSubstr("codes in bf16"));
+}
+
+constexpr char kColumnsInPadding[] = R"(program version=2006002
+  block 0 {
+    conv2d_grad(Input=a, Filter=u, Output@GRAD=da) -> (Input@GRAD=dxa, Filter@GRAD=du) {
+      paddings=[1, 1], strides=[2, 2]}
+    depthwise_conv2d_grad(Input=b, Filter=v, Output@GRAD=db) -> (
+      Input@GRAD=dxb, Filter@GRAD=dv) {paddings=[2, 2], strides=[2, 2], groups=32}
+    conv2d_grad(Input=c, Filter=w, Output@GRAD=dc) -> (Input@GRAD=dxc, Filter@GRAD=dw) {
+      paddings=[1, 1], strides=[3, 3]}
+  })";
+
+TEST_F(Bfloat16Gradients, OfFiltersStayFloatsWhereAColumnMeetsOnlyPadding) {
+  const std::vector<std::string> operands = {"a", "u", "da", "b", "v", "db", "c", "w", "dc"};
+  const std::vector<std::vector<int64_t>> dims = {{2, 16, 8, 1}, {32, 16, 3, 3}, {2, 32, 4, 1},
+                                                  {2, 32, 5, 1}, {32, 1, 5, 5},  {2, 32, 3, 1},
+                                                  {2, 16, 2, 2}, {32, 16, 3, 3}, {2, 32, 1, 1}};
+  Scope scope;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    scope.Set(operands[i], Drawn(dims[i], static_cast<uint32_t>(i)));
+  }
+  const std::vector<std::string> of_filters = {"du", "dv", "dw"};
+  const std::vector<std::string> of_images = {"dxa", "dxb", "dxc"};
+  const BackwardPrecision kBfloat16 = BackwardPrecision::kBfloat16;
+  const Gradients filters = Computed(kColumnsInPadding, kBfloat16, &scope, of_filters);
+  const Gradients images = Computed(kColumnsInPadding, kBfloat16, &scope, of_images);
+  const Gradients floats =
+      Computed(kColumnsInPadding, BackwardPrecision::kFloat, &scope, of_filters);
+  for (const std::string& name : operands) Round(&Held(&scope, name));
+  const Gradients rounded =
+      Computed(kColumnsInPadding, BackwardPrecision::kFloat, &scope, of_images);
+  for (size_t i = 0; i < of_filters.size(); ++i) {
+    SCOPED_TRACE(of_filters[i]);
+    EXPECT_EQ(filters.values[i].bytes(), floats.values[i].bytes());
+    ExpectEqual(images.values[i], rounded.values[i]);
+  }
+  EXPECT_THAT(images.plan, ContainsRegex("of images <[^>]*bf16[^>]*>"));
 }
 
 constexpr char kSteppingPixels[] = R"(program version=2006002
@@ -181,8 +308,8 @@ TEST(BackwardInBfloat16, IsRefusedByProcessorsWithoutIt) {
   options.backward = BackwardPrecision::kBfloat16;
   EXPECT_EQ(Executor::Create(program, &scope, options).status(),
             absl::FailedPreconditionError(
-                "a backward pass in bf16 needs AVX512_BF16, which this processor lacks or "
-                "ONEDNN_MAX_CPU_ISA leaves out; want one in f32"));
+                "products in bf16 need AVX512_BF16, which this processor lacks or "
+                "ONEDNN_MAX_CPU_ISA leaves out; want f32"));
 }
 
 }  // namespace

@@ -99,6 +99,17 @@ std::vector<ConvolutionCase> StickingOutConvolutionCases() {
           {"OneChannelOneWindow", Shape(1, 6, 1, 6, columns, columns)}};
 }
 
+std::vector<ConvolutionCase> ColumnInPaddingConvolutionCases() {
+  const WindowAxis five_by_two = {5, 2, 1, 2, 2};
+  const WindowAxis three_by_three = {3, 3, 1, 1, 1};
+  const WindowAxis two_dilated = {2, 2, 2, 1, 1};
+  return {{"FirstAndLast", Shape(16, 32, 1, 1, kThreeByTwo, kThreeByTwo)},
+          {"AllButTheMiddle", Shape(16, 32, 1, 1, five_by_two, five_by_two)},
+          {"First", Shape(16, 32, 1, 2, three_by_three, three_by_three)},
+          {"FirstOfDilated", Shape(16, 32, 1, 2, two_dilated, two_dilated)},
+          {"Depthwise", Shape(32, 32, 32, 1, five_by_two, five_by_two)}};
+}
+
 std::vector<ConvolutionCase> SmallIntegerConvolutionCases() {
   std::vector<ConvolutionCase> cases;
   for (const ConvolutionCase& test : IntegerConvolutionCases()) {

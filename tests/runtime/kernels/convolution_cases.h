@@ -25,8 +25,11 @@ std::vector<ConvolutionCase> TiledConvolutionCases();
 // kernels.
 std::vector<ConvolutionCase> StickingOutConvolutionCases();
 
-// The first two. Large ones are more than the caches are expected to have, or long sums, and take
-// longer than all small ones: a test with a table of its own has few of its rows with them.
+// Those where a column of the filters meets nothing but padding, in windows that step.
+std::vector<ConvolutionCase> ColumnInPaddingConvolutionCases();
+
+// The first two lists. Large ones are more than the caches are expected to have, or long sums, and
+// take longer than all small ones: a test with a table of its own has few of its rows with them.
 std::vector<ConvolutionCase> SmallIntegerConvolutionCases();
 std::vector<ConvolutionCase> LargeIntegerConvolutionCases();
 

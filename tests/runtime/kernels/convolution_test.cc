@@ -47,6 +47,16 @@ void ExpectNear(const std::vector<float>& actual, const std::vector<Sum>& expect
 
 class FloatConvolution : public testing::TestWithParam<ConvolutionCase> {
  protected:
+  void ExpectGradientOfFilters(ConvolutionBackwardFilters<float>& backward) const {
+    std::vector<float> dfilters(shape_.filter_size());
+    backward.Run(x_, dy_, absl::MakeSpan(dfilters));
+    std::vector<Sum> expected(dfilters.size());
+    ForEachTap(shape_, [&](int64_t out, int64_t x, int64_t tap) {
+      expected[tap].Add(double{x_[x]} * dy_[out]);
+    });
+    ExpectNear(dfilters, expected);
+  }
+
   const ConvolutionShape shape_ = GetParam().shape;
   const std::vector<float> x_ = Waves(shape_.input_size(), 0.1f);
   const std::vector<float> filters_ = Waves(shape_.filter_size(), 0.5f);
@@ -83,13 +93,7 @@ TEST_P(FloatConvolution, GivesTheGradientOfFilters) {
   const auto backward = ConvolutionBackwardFilters<float>::Plan(shape_);
   ASSERT_TRUE(backward.ok()) << backward.status();
   EXPECT_FALSE(IsSlow((*backward)->implementation())) << (*backward)->implementation();
-  std::vector<float> dfilters(shape_.filter_size());
-  (*backward)->Run(x_, dy_, absl::MakeSpan(dfilters));
-  std::vector<Sum> expected(dfilters.size());
-  ForEachTap(shape_, [&](int64_t out, int64_t x, int64_t tap) {
-    expected[tap].Add(double{x_[x]} * dy_[out]);
-  });
-  ExpectNear(dfilters, expected);
+  ExpectGradientOfFilters(**backward);
 }
 
 class Bfloat16Convolution : public FloatConvolution {
@@ -156,6 +160,31 @@ TEST_P(FloatConvolution, RunsInThreadsThatDidNotPlanIt) {
 
 INSTANTIATE_TEST_SUITE_P(Shapes, FloatConvolution, testing::ValuesIn(ConvolutionCases()),
                          [](const auto& info) { return info.param.name; });
+
+// oneDNN has slow kernels for some.
+class ColumnInPadding : public FloatConvolution {};
+
+TEST_P(ColumnInPadding, LeavesTheGradientOfFiltersToFloats) {
+  EXPECT_FALSE(GradientsForBfloat16(shape_).filters);
+  if (HasBfloat16Products()) {
+    EXPECT_EQ(ConvolutionBackwardFilters<Bfloat16>::Plan(shape_).status(),
+              absl::UnimplementedError("a column of the filters meets nothing but padding, which "
+                                       "bf16 is not for; want f32"));
+  }
+  const auto backward = ConvolutionBackwardFilters<float>::Plan(shape_);
+  ASSERT_TRUE(backward.ok()) << backward.status();
+  ExpectGradientOfFilters(**backward);
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, ColumnInPadding,
+                         testing::ValuesIn(ColumnInPaddingConvolutionCases()),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(GradientsForBfloat16, AreThoseOfFiltersInOtherShapes) {
+  for (const ConvolutionCase& test : ConvolutionCases()) {
+    EXPECT_TRUE(GradientsForBfloat16(test.shape).filters) << test.name;
+  }
+}
 
 struct WrongShape {
   const char* message;

@@ -189,6 +189,14 @@ TEST(Products, ReadSeveralMatricesAsTheyLie) {
   }
 }
 
+TEST(Products, OfBfloat16ReadSeveralMatricesAsTheyLie) {
+  if (!HasBfloat16Products()) GTEST_SKIP() << "for processors with AVX512_BF16";
+  for (const bool transposed : {false, true}) {
+    EXPECT_TRUE(
+        (*Bfloat16Product::Plan({4, 32, 64, 48, false, transposed}))->reads_plain_weights());
+  }
+}
+
 TEST(Products, RefuseWhatDoesNotFit) {
   EXPECT_EQ(Product::Plan({1, 0, 2, 3, false, false}).status(),
             absl::InvalidArgumentError("x [1, 0, 2]; want extents of 1 to 2^31 - 1"));

@@ -111,18 +111,23 @@ void AppendSteps(const Column& column, std::string* out) {
 
 // What the user should know before quantizing a program for speed.
 std::string Verdict(const CostReport& report, const Columns& columns) {
-  if (!columns.integers) {
+  const CodedProducts& products =
+      (columns.integers ? *columns.integers : columns.given).cost.products;
+  std::string text;
+  if (columns.integers) {
+    const double ratio = columns.integers->cost.seconds / columns.given.cost.seconds;
+    text = absl::StrFormat("on integers it is expected to take %.2f of the time%s\n", ratio,
+                           ratio >= 1 ? ": no faster than now" : "");
+  } else if (products.all > 0) {
+    text = absl::StrCat("on integers as given: ", report.forms.why_not, "\n");
+  } else {
     return absl::StrCat("not on integers: ", report.forms.why_not, "\n");
   }
-  const double ratio = columns.integers->cost.seconds / columns.given.cost.seconds;
-  std::string text = absl::StrFormat("on integers it is expected to take %.2f of the time%s\n",
-                                     ratio, ratio >= 1 ? ": no faster than now" : "");
   if (!kernels::HasExactIntegerProducts()) {
     absl::StrAppend(&text, "without VNNI codes are multiplied ",
                     kernels::AddsPairsOfProducts() ? "in pairs" : "as floats",
                     ": the results are the same bits\n");
   }
-  const CodedProducts& products = columns.integers->cost.products;
   if (products.slower_than_floats > 0) {
     absl::StrAppend(&text, "slower than in float: ", products.slower_than_floats, " of ",
                     products.all, " products of codes\n");

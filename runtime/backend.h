@@ -70,7 +70,7 @@ class Backend {
   virtual std::string PlanText() const { return ""; }
   // Where the time of the runs was spent, if that is measured; else "".
   virtual std::string ProfileText() const { return ""; }
-  // Those of the plan that has the most slow ones; none for a backend that makes no plans.
+  // Counted in the plan with the most slow products; none for a backend that makes no plans.
   virtual CodedProducts CountCodedProducts() const { return {}; }
 };
 

@@ -21,7 +21,7 @@ struct Cost {
 // For a step that runs a block, as if that ran once.
 Cost CostOf(const Plan& plan, const Step& step);
 
-// Those of blocks too.
+// In the steps of the plan and of the blocks that it runs.
 CodedProducts CountCodedProducts(const Plan& plan);
 
 // The bytes of all steps of a run.

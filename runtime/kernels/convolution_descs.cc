@@ -27,7 +27,7 @@ struct WindowDims {
 constexpr auto kDirect = dnnl::algorithm::convolution_direct;
 constexpr auto kFloat = memory::data_type::f32;
 
-// That of a gradient. next_impl reads it again.
+// A hint for the gradients, whose next_impl reads it again.
 dnnl::convolution_forward::primitive_desc ForwardOf(const ConvolutionShape& shape,
                                                     memory::data_type operands) {
   return ForwardDesc(shape, operands, operands, operands);

@@ -1,7 +1,7 @@
 // What a gradient multiplies in bfloat16 (docs/numerics.md). Where an operand of the forward op is
-// codes, the gradient multiplies the codes, which are exact, and the steps between them: that of
-// the inputs is a factor of the result. Those of filters are powers of two, which codes can be
-// multiplied by, times factors from 1 up to 2 of the gradient, which alone is rounded.
+// codes, the gradient multiplies the codes, which are exact. The step of the inputs' codes is a
+// factor of the result. The step of a filter is a power of two, by which its codes are multiplied,
+// times a factor from 1 up to 2, by which the gradient is, and only the gradient is rounded.
 
 #ifndef FIXPOINT_RUNTIME_EXECUTOR_OPS_BFLOAT16_OPERANDS_H_
 #define FIXPOINT_RUNTIME_EXECUTOR_OPS_BFLOAT16_OPERANDS_H_

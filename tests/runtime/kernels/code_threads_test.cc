@@ -17,22 +17,13 @@
 #include "runtime/kernels/integer_sums.h"
 #include "runtime/kernels/pooling_shape.h"
 #include "runtime/kernels/threads.h"
+#include "tests/runtime/kernels/drawn_codes.h"
 
 namespace fixpoint::kernels {
 namespace {
 
 // Enough for three threads, and a whole number of neither cache lines nor vectors.
 constexpr int64_t kSize = (int64_t{2} << 20) + 37;
-
-std::vector<uint8_t> Codes(int64_t size) {
-  std::vector<uint8_t> codes(size);
-  uint32_t state = 12345;
-  for (uint8_t& code : codes) {
-    state = state * 1664525u + 1013904223u;
-    code = static_cast<uint8_t>(state >> 24);
-  }
-  return codes;
-}
 
 template <typename T>
 void ExpectSameOnAnyNumber(const std::function<std::vector<T>()>& run) {
@@ -66,7 +57,7 @@ TEST(CodeThreads, Conversions) {
     Convert(x, {200, 0, 255, 77}, absl::MakeSpan(codes));
     return codes;
   });
-  const std::vector<uint8_t> codes = Codes(kSize);
+  const std::vector<uint8_t> codes = DrawnCodes(kSize);
   ExpectSameOnAnyNumber<float>([&] {
     std::vector<float> numbers(kSize);
     Revert(codes, CodeType::kInt8, 0.0213f, 3, absl::MakeSpan(numbers));
@@ -75,7 +66,7 @@ TEST(CodeThreads, Conversions) {
 }
 
 TEST(CodeThreads, Tables) {
-  const std::vector<uint8_t> codes = Codes(kSize);
+  const std::vector<uint8_t> codes = DrawnCodes(kSize);
   std::vector<uint8_t> table(kCodesInByte);
   std::vector<float> numbers(kCodesInByte);
   for (int i = 0; i < kCodesInByte; ++i) {
@@ -97,7 +88,7 @@ TEST(CodeThreads, Tables) {
 TEST(CodeThreads, Maxima) {
   PoolingShape shape = LargeImage(PoolingType::kMax);
   ASSERT_TRUE(CompleteShape(&shape).ok());
-  const std::vector<uint8_t> x = Codes(shape.input_size());
+  const std::vector<uint8_t> x = DrawnCodes(shape.input_size());
   ExpectSameOnAnyNumber<uint8_t>([&] {
     std::vector<uint8_t> y(shape.output_size());
     (*CodePooling::Plan(shape))->Run(x, absl::MakeSpan(y));
@@ -108,7 +99,7 @@ TEST(CodeThreads, Maxima) {
 TEST(CodeThreads, Averages) {
   PoolingShape shape = LargeImage(PoolingType::kAverage);
   ASSERT_TRUE(CompleteShape(&shape).ok());
-  const std::vector<uint8_t> x = Codes(shape.input_size());
+  const std::vector<uint8_t> x = DrawnCodes(shape.input_size());
   std::vector<float> residual(shape.output_size());
   for (size_t i = 0; i < residual.size(); ++i) residual[i] = std::sin(static_cast<float>(i));
   const Epilogue epilogue = {{EpilogueStage::Kind::kAddElement},

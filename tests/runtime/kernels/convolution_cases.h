@@ -21,8 +21,8 @@ std::vector<ConvolutionCase> ConvolutionCases();
 // More of them, of the shapes that there are tiles for (tiled_convolution.h).
 std::vector<ConvolutionCase> TiledConvolutionCases();
 
-// Those of one window that sticks out of the padded image (ops/window.h), for which oneDNN has slow
-// kernels.
+// Convolutions whose only window sticks out of the padded image (ops/window.h), for which oneDNN
+// has slow kernels.
 std::vector<ConvolutionCase> StickingOutConvolutionCases();
 
 // Those where a column of the filters meets nothing but padding, in windows that step.

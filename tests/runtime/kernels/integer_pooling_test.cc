@@ -17,22 +17,13 @@
 #include "runtime/kernels/integer_sums.h"
 #include "runtime/kernels/pooling_shape.h"
 #include "tests/runtime/kernels/coding_cases.h"
+#include "tests/runtime/kernels/drawn_codes.h"
 #include "tests/runtime/kernels/pooling_cases.h"
 
 namespace fixpoint::kernels {
 namespace {
 
 constexpr float kStep = 2.0f / 255;
-
-std::vector<uint8_t> Codes(int64_t size) {
-  std::vector<uint8_t> codes(size);
-  uint32_t state = 12345;
-  for (uint8_t& code : codes) {
-    state = state * 1664525u + 1013904223u;
-    code = static_cast<uint8_t>(state >> 24);
-  }
-  return codes;
-}
 
 std::vector<float> ExpectedAverages(const PoolingShape& shape, const std::vector<uint8_t>& x,
                                     const CodingCase& coding) {
@@ -53,7 +44,7 @@ class IntegerPoolings
   void SetUp() override {
     shape_ = ShapeOf(std::get<0>(GetParam()), std::get<1>(GetParam()));
     ASSERT_TRUE(CompleteShape(&shape_).ok());
-    codes_ = Codes(shape_.input_size());
+    codes_ = DrawnCodes(shape_.input_size());
     averages_ = ExpectedAverages(shape_, codes_, coding_);
   }
 
@@ -105,7 +96,7 @@ TEST(IntegerPooling, AddsUpMoreChannelsThanABlock) {
   shape.channels = 600;
   shape.height = shape.width = 3;
   shape.adaptive = true;
-  const std::vector<uint8_t> codes = Codes(shape.input_size());
+  const std::vector<uint8_t> codes = DrawnCodes(shape.input_size());
   const auto planned = IntegerPooling::Plan(shape, CodeType::kUint8);
   ASSERT_TRUE(planned.ok()) << planned.status();
   std::vector<float> y(shape.output_size());

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Inference beside ONNX Runtime and OpenVINO, on one core: processor time, medians, all in turn in
 one run; then, each in a process of its own, the time from a saved int8 model to the first output,
-and the process's peak memory.
+and the process's peak memory. With --threads=N on N cores, in time by the clock, the fastest of the
+rounds, and without the second part.
 
-  ./bazelw run --config=opt //benchmarks:beside_peers -- [--rounds=N] [NETWORK:BATCH ...]
+  ./bazelw run --config=opt //benchmarks:beside_peers -- [--rounds=N] [--threads=N]
+      [NETWORK:BATCH ...]
 
-python3 on the PATH has torch, onnx, onnxruntime, openvino and nncf. Prints two tables in Markdown.
+python3 on the PATH has torch, onnx, onnxruntime, openvino and nncf. Prints tables in Markdown.
 What a process takes before it loads a model, with its libraries and the peers' interpreter, stands
 after a plus.
 """
@@ -32,22 +34,23 @@ _PROCESSES = 3
 
 
 class _Runner:
-    """A model in a slot of a worker."""
+    """A model in a slot of a worker, and the field of an answer that has its time."""
 
-    def __init__(self, worker, slot, **load):
+    def __init__(self, worker, slot, clock, **load):
         self._worker = worker
         self._slot = slot
+        self._clock = clock
         self.loaded = worker.ask(cmd="load", slot=slot, **load)
 
     def time(self, runs):
-        return self._worker.ask(cmd="time", slot=self._slot, iters=runs)["cpu_ms"]
+        return self._worker.ask(cmd="time", slot=self._slot, iters=runs)[self._clock]
 
     def close(self):
         self._worker.ask(cmd="drop", slot=self._slot)
 
 
-def _peer(name):
-    return timing.Worker(sys.executable, str(_HERE / "peer_worker.py"), name)
+def _peer(name, threads=1):
+    return timing.Worker(sys.executable, str(_HERE / "peer_worker.py"), name, str(threads))
 
 
 class _Network:
@@ -63,17 +66,19 @@ class _Network:
     def __str__(self):
         return f"{self.name}, batch {self.batch}"
 
-    def times(self, ours, peers, rounds):
-        """Medians, float and int8: ours, and those of the peers in their order."""
+    def times(self, ours, peers, rounds, threads):
+        """Milliseconds, float and int8: ours, and those of the peers in their order."""
+        clock = "cpu_ms" if threads == 1 else "wall_ms"
+        summary = timing.medians if threads == 1 else timing.fastest
         runners = []
         for form in ("float", "int8"):
-            runners.append(_Runner(ours, form, model=self.name, variant=form, batch=self.batch,
-                                   threads=1))
+            runners.append(_Runner(ours, form, clock, model=self.name, variant=form,
+                                   batch=self.batch, threads=threads))
             for peer, worker in peers.items():
                 suffix = "float.onnx" if form == "float" else _PEERS[peer]
-                runners.append(_Runner(worker, form, path=f"{self.path}.{suffix}",
+                runners.append(_Runner(worker, form, clock, path=f"{self.path}.{suffix}",
                                        shape=self.shape))
-        milliseconds = timing.medians(runners, rounds)
+        milliseconds = summary(runners, rounds)
         for runner in runners:
             runner.close()
         half = len(milliseconds) // 2
@@ -92,7 +97,7 @@ class _Network:
 
     def first_output_of(self, peer):
         worker = _peer(peer)
-        loaded = _Runner(worker, "int8", path=f"{self.path}.{_PEERS[peer]}",
+        loaded = _Runner(worker, "int8", "cpu_ms", path=f"{self.path}.{_PEERS[peer]}",
                          shape=self.shape).loaded
         worker.close()
         return 1e3 * loaded["load_s"], loaded["peak_mb"], loaded["import_mb"]
@@ -102,14 +107,14 @@ def _row(*cells):
     print("| " + " | ".join(map(str, cells)) + " |", flush=True)
 
 
-def _time_all(networks, inference_worker, rounds):
+def _time_all(networks, inference_worker, rounds, threads):
     ours = timing.Worker(inference_worker)
-    peers = {name: _peer(name) for name in _PEERS}
-    _row("processor time, ms", "float: ours", *_PEERS, "int8: ours", *_PEERS, "float : better one",
+    peers = {name: _peer(name, threads) for name in _PEERS}
+    _row("processor time, ms" if threads == 1 else f"{threads} threads, ms", "float: ours", *_PEERS, "int8: ours", *_PEERS, "float : better one",
          "int8 : better one", "int8 : float")
     _row(*["---"] * 10)
     for network in networks:
-        in_float, in_codes = network.times(ours, peers, rounds)
+        in_float, in_codes = network.times(ours, peers, rounds, threads)
         _row(network, *(f"{value:.4g}" for value in in_float + in_codes),
              f"{in_float[0] / min(in_float[1:]):.2f}", f"{in_codes[0] / min(in_codes[1:]):.2f}",
              f"{in_codes[0] / in_float[0]:.2f}")
@@ -133,9 +138,11 @@ def main():
     parser.add_argument("infer")
     parser.add_argument("cases", nargs="*", metavar="NETWORK:BATCH", default=_ALL)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--threads", type=int, default=1)
     arguments = parser.parse_intermixed_args()
-    os.environ["OMP_NUM_THREADS"] = "1"
-    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    threads = arguments.threads
+    os.environ["OMP_NUM_THREADS"] = str(threads)
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-threads:])
     with tempfile.TemporaryDirectory() as folder:
         networks = []
         for case in arguments.cases:
@@ -143,9 +150,10 @@ def main():
             networks.append(_Network(case, os.path.join(folder, case)))
             subprocess.run([arguments.write_models, os.path.join(folder, case),
                             networks[-1].name], check=True)
-        _time_all(networks, arguments.inference_worker, arguments.rounds)
-        print()
-        _load_all(networks, arguments.infer)
+        _time_all(networks, arguments.inference_worker, arguments.rounds, threads)
+        if threads == 1:
+            print()
+            _load_all(networks, arguments.infer)
 
 
 if __name__ == "__main__":

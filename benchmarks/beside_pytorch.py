@@ -4,7 +4,7 @@
   ./bazelw run --config=opt //benchmarks:beside_pytorch -- [ROUNDS]
 
 python3 on the PATH has torch. Prints a table in Markdown: PyTorch's float step with images
-in its own order and channels last, ours in float and quantized, and ratios, those to PyTorch for both
+in its own order and, where there are images, channels last, ours in float and quantized, and ratios, those to PyTorch for both
 of its orders. Where the processor has AVX512_BF16 also a table of what bfloat16 makes faster:
 PyTorch's step under autocast, channels last, and ours with such a backward pass.
 """
@@ -25,14 +25,16 @@ _NETWORKS = {
     "lenet5": (64, (1, 28, 28), pytorch_networks.lenet5),
     "resnet20": (128, (3, 32, 32), pytorch_networks.resnet20),
     "mobilenet_v1": (32, (3, 96, 96), pytorch_networks.mobilenet_v1),
+    "encoder_256": (32, (128, 256), pytorch_networks.encoder_256),
 }
 
 
 class _PyTorch:
     """Steps of a network in PyTorch, with gradient descent with momentum."""
 
-    def __init__(self, make, shape, memory_format, bfloat16=False):
+    def __init__(self, make, shape, channels_last=False, bfloat16=False):
         torch.manual_seed(1)
+        memory_format = torch.channels_last if channels_last else torch.contiguous_format
         self._model = make().train().to(memory_format=memory_format)
         self._images = torch.randn(shape).to(memory_format=memory_format)
         self._labels = torch.arange(shape[0]) * 7 % 10
@@ -69,6 +71,10 @@ class _Ours:
         self._worker.ask(cmd="drop", slot=self._slot)
 
 
+def _has_channels(dims):
+    return len(dims) == 3
+
+
 def _row(name, batch, cells):
     print("| " + " | ".join([f"{name}, batch {batch}", *cells]) + " |", flush=True)
 
@@ -83,11 +89,11 @@ def _in_float(worker, rounds):
     print("|---|---|---|---|---|---|---|---|", flush=True)
     for name, (batch, dims, make) in _NETWORKS.items():
         ours = [_Ours(worker, name, batch, variant) for variant in ("float", "quantized")]
-        theirs = [_PyTorch(make, (batch, *dims), memory_format)
-                  for memory_format in (torch.contiguous_format, torch.channels_last)]
-        milliseconds = timing.medians([*theirs, *ours], rounds)
-        peers, (in_float, quantized) = milliseconds[:2], milliseconds[2:]
-        _row(name, batch, [*(f"{value:.1f} ms" for value in milliseconds),
+        theirs = [_PyTorch(make, (batch, *dims), channels_last)
+                  for channels_last in ((False, True) if _has_channels(dims) else (False,))]
+        *peers, in_float, quantized = timing.medians([*theirs, *ours], rounds)
+        _row(name, batch, [*(f"{value:.1f} ms" for value in peers), *["-"] * (2 - len(peers)),
+                           f"{in_float:.1f} ms", f"{quantized:.1f} ms",
                            f"{quantized / in_float:.2f}",
                            *_ratios((in_float, quantized), peers)])
         for runner in ours:
@@ -100,7 +106,7 @@ def _in_bfloat16(worker, rounds):
     print("|---|---|---|---|---|---|---|", flush=True)
     for name, (batch, dims, make) in _NETWORKS.items():
         ours = [_Ours(worker, name, batch, variant) for variant in ("quantized", "quantized_bf16")]
-        theirs = _PyTorch(make, (batch, *dims), torch.channels_last, bfloat16=True)
+        theirs = _PyTorch(make, (batch, *dims), _has_channels(dims), bfloat16=True)
         milliseconds = timing.medians([theirs, *ours], rounds)
         peer, quantized, with_bfloat16 = milliseconds
         _row(name, batch, [*(f"{value:.1f} ms" for value in milliseconds),

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "benchmarks/timed_predictor.h"
 #include "benchmarks/worker.h"
+#include "runtime/thread_waiting.h"
 
 namespace fixpoint {
 namespace {
@@ -16,7 +17,7 @@ namespace {
 class Inference final : public TimedWork {
  public:
   Inference(const WorkRequest& request, Form form)
-      : predictor_(request.network, form, request.batch) {}
+      : predictor_(request.network, form, request.batch, /*profile=*/false, request.threads) {}
   double Run() override { return predictor_.Run(); }
 
  private:
@@ -37,6 +38,7 @@ absl::StatusOr<std::unique_ptr<TimedWork>> MakeInference(const WorkRequest& requ
 }  // namespace fixpoint
 
 int main(int, char** argv) {
+  fixpoint::SpinBriefly(argv);
   google::InitGoogleLogging(argv[0]);
   fixpoint::ServeWork(fixpoint::MakeInference);
   return 0;

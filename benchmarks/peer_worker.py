@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""A worker (benchmarks/worker.h) that runs models of ONNX Runtime, OpenVINO or Paddle Inference on
-one thread. A load names the file, {"cmd": "load", "slot": "a", "path": "m.onnx", "shape": [1, 3,
-32, 32]}, or instead of the shape of images x "feeds": "feeds.npz", arrays by name and their lengths
+"""A worker (benchmarks/worker.h) that runs models of ONNX Runtime, OpenVINO or Paddle Inference, on
+one thread unless told. A load names the file, {"cmd": "load", "slot": "a", "path": "m.onnx",
+"shape": [1, 3, 32, 32]}, or instead of the shape of images x "feeds": "feeds.npz", arrays by name and their lengths
 (runtime/data/sequence_offsets.h). It is answered with the time to the first output, without that in
 which the inputs are made up, the process's peak memory, and that before the load. Of Paddle
 Inference the path is that without .pdmodel and .pdiparams.
 
-  peer_worker.py onnxruntime|openvino|paddle
+  peer_worker.py onnxruntime|openvino|paddle [THREADS]
 """
 
 import json
@@ -18,26 +18,26 @@ import numpy
 _LENGTHS = ".lengths"
 
 
-def _onnxruntime():
+def _onnxruntime(threads):
     import onnxruntime
 
     def load(path, feeds):
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
         session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
         return lambda: session.run(None, feeds)
 
     return load
 
 
-def _openvino():
+def _openvino(threads):
     import openvino
     core = openvino.Core()
 
     def load(path, feeds):
         images = feeds["x"]
         compiled = core.compile_model(path, "CPU", {
-            "INFERENCE_NUM_THREADS": 1, "NUM_STREAMS": 1, "PERFORMANCE_HINT": "LATENCY",
+            "INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": 1, "PERFORMANCE_HINT": "LATENCY",
             "INFERENCE_PRECISION_HINT": "f32"})
         request = compiled.create_infer_request()
         request.set_input_tensor(openvino.Tensor(images, shared_memory=True))
@@ -50,7 +50,7 @@ def _openvino():
     return load
 
 
-def _paddle():
+def _paddle(threads):
     from paddle import inference
 
     def load(path, feeds):
@@ -60,7 +60,7 @@ def _paddle():
         config.switch_ir_optim(True)
         config.enable_memory_optim()
         config.enable_mkldnn()
-        config.set_cpu_math_library_num_threads(1)
+        config.set_cpu_math_library_num_threads(threads)
         predictor = inference.create_predictor(config)
         outputs = [predictor.get_output_handle(name) for name in predictor.get_output_names()]
 
@@ -91,8 +91,9 @@ def _peak_megabytes():
         return next(int(line.split()[1]) for line in status if line.startswith("VmHWM")) / 1024
 
 
-def main(peer):
-    load = {"onnxruntime": _onnxruntime, "openvino": _openvino, "paddle": _paddle}[peer]()
+def main(peer, threads="1"):
+    peers = {"onnxruntime": _onnxruntime, "openvino": _openvino, "paddle": _paddle}
+    load = peers[peer](int(threads))
     runs = {}
     for line in sys.stdin:
         request = json.loads(line)
@@ -105,10 +106,12 @@ def main(peer):
             answer = {"load_s": time.perf_counter() - begin, "peak_mb": _peak_megabytes(),
                       "import_mb": before}
         elif request["cmd"] == "time":
-            begin = time.process_time()
-            for _ in range(request["iters"]):
+            runs_in_all = request["iters"]
+            wall, cpu = time.perf_counter(), time.process_time()
+            for _ in range(runs_in_all):
                 runs[request["slot"]]()
-            answer = {"cpu_ms": 1e3 * (time.process_time() - begin) / request["iters"]}
+            answer = {"wall_ms": 1e3 * (time.perf_counter() - wall) / runs_in_all,
+                      "cpu_ms": 1e3 * (time.process_time() - cpu) / runs_in_all}
         else:
             del runs[request["slot"]]
             answer = {}
@@ -116,4 +119,4 @@ def main(peer):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

@@ -36,9 +36,19 @@ class Worker:
 
 def medians(runners, rounds):
     """The median time of each runner, with the runners taking turns."""
+    return [statistics.median(times) for times in _in_turn(runners, rounds)]
+
+
+def fastest(runners, rounds):
+    """As `medians`; for times by the clock, which grow with whatever else runs."""
+    return [min(times) for times in _in_turn(runners, rounds)]
+
+
+def _in_turn(runners, rounds):
+    """The times of each runner."""
     steps = []
     for runner in runners:
         runner.time(1)
         steps.append(max(1, int(1e3 * _SAMPLE_SECONDS / runner.time(1))))
     times = [[runner.time(count) for runner, count in zip(runners, steps)] for _ in range(rounds)]
-    return [statistics.median(column) for column in zip(*times)]
+    return zip(*times)

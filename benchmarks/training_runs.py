@@ -55,9 +55,9 @@ class TrainingRuns:
                       f"--data={self._data}", f"--output={path}")
         return path
 
-    def trained(self, name, config, params, epochs, rate, profile=None):
+    def trained(self, name, config, params, epochs, rate, profile=None, seed=1, backward="f32"):
         """The accuracy of the program on integers, after training as `config` says from the float
-        parameters, and from ranges of the profile."""
+        parameters, or the startup program's if there are none, and from ranges of the profile."""
         config_path = self.path(f"{name}.textproto")
         config_path.write_text(config, encoding="utf-8")
         program, startup = self.path(f"{name}.train.pb"), self.path(f"{name}.startup.pb")
@@ -65,7 +65,8 @@ class TrainingRuns:
         self.tool("transpile", f"--config={config_path}", *ranges, f"--output={program}",
                   f"--startup={self.path(self._network + '.startup.pb')}",
                   f"--startup_output={startup}", self.path(self._network + ".train.pb"))
-        trained = self._train(program, startup, params, f"{name}.params", epochs, rate)
+        trained = self._train(program, startup, params, f"{name}.params", epochs, rate, seed,
+                              backward)
         frozen, frozen_params = self.path(f"{name}.frozen.pb"), self.path(f"{name}.frozen.params")
         self.tool("transpile", "--mode=freeze", f"--params={trained}", f"--fetches={self._scores}",
                   f"--output={frozen}", f"--params_output={frozen_params}", program)
@@ -74,7 +75,7 @@ class TrainingRuns:
                   f"--params_output={lowered_params}", frozen)
         return self.accuracy(lowered, lowered_params)
 
-    def _train(self, program, startup, params, save, epochs, rate):
+    def _train(self, program, startup, params, save, epochs, rate, seed=1, backward="f32"):
         path = self.path(save)
         # An interrupted `train` saves too, what it has by then.
         partial = self.path(save + ".partial")
@@ -84,7 +85,8 @@ class TrainingRuns:
                        if self._data.startswith("cifar10:") else ())
             self.tool("train", program, f"--startup={startup}", *start, f"--data={self._data}",
                       f"--epochs={epochs}", "--batch_size=128", f"--learning_rate={rate}",
-                      *augment, "--seed=1", f"--threads={self._threads}", f"--save={partial}",
+                      *augment, f"--seed={seed}", f"--backward={backward}",
+                      f"--threads={self._threads}", f"--save={partial}",
                       f"--checkpoint_dir={self.path(save + '.checkpoints')}",
                       "--checkpoint_every=391", "--keep_checkpoints=2", "--resume",
                       f"--metrics={self.path(save + '.jsonl')}")

@@ -15,6 +15,7 @@
 #include "benchmarks/timed_trainer.h"
 #include "benchmarks/worker.h"
 #include "runtime/backward_precision.h"
+#include "runtime/thread_waiting.h"
 
 namespace fixpoint {
 namespace {
@@ -24,7 +25,7 @@ class Training final : public TimedWork {
   explicit Training(const WorkRequest& request)
       : trainer_(BuildNetwork(request.network, request.batch),
                  request.variant == "float" ? TrainedAs::kFloat : TrainedAs::kQuantized,
-                 /*profile=*/false, /*threads=*/1,
+                 /*profile=*/false, request.threads,
                  request.variant == "quantized_bf16" ? BackwardPrecision::kBfloat16
                                                      : BackwardPrecision::kFloat) {}
   double Run() override { return trainer_.Step(); }
@@ -46,6 +47,7 @@ absl::StatusOr<std::unique_ptr<TimedWork>> MakeTraining(const WorkRequest& reque
 }  // namespace fixpoint
 
 int main(int, char** argv) {
+  fixpoint::SpinBriefly(argv);
   google::InitGoogleLogging(argv[0]);
   fixpoint::ServeWork(fixpoint::MakeTraining);
   return 0;

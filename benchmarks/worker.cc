@@ -63,10 +63,11 @@ absl::StatusOr<std::unique_ptr<TimedWork>> LoadNetwork(const MakeWork& make_work
                                                        const Struct& request) {
   const absl::StatusOr<std::string> name = NetworkNamed(TextOf(request, "model"));
   if (!name.ok()) return name.status();
-  if (NumberOf(request, "batch") < 1 || NumberOf(request, "threads") != 1) {
-    return absl::InvalidArgumentError("want a batch of 1 or more, and 1 thread");
+  if (NumberOf(request, "batch") < 1 || NumberOf(request, "threads") < 1) {
+    return absl::InvalidArgumentError("want a batch of 1 or more, and 1 thread or more");
   }
-  return make_work({*name, TextOf(request, "variant"), NumberOf(request, "batch")});
+  return make_work({*name, TextOf(request, "variant"), NumberOf(request, "batch"),
+                    static_cast<int>(NumberOf(request, "threads"))});
 }
 
 class Worker {

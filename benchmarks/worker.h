@@ -37,6 +37,7 @@ struct WorkRequest {
   std::string network;  // of benchmarks/networks.h; a request may leave the underscores out
   std::string variant;
   int64_t batch = 1;
+  int threads = 1;
 };
 using MakeWork = std::function<absl::StatusOr<std::unique_ptr<TimedWork>>(const WorkRequest&)>;
 

@@ -41,7 +41,7 @@ class TrainingWorkerTest(unittest.TestCase):
         for request, why in (
                 ({**_LOAD, "model": "x"}, 'there is no model "x"; want one of lenet5, '),
                 ({**_LOAD, "variant": "int8"}, 'variant is "int8"; want float, quantized or quantized_bf16'),
-                ({**_LOAD, "threads": 2}, "want a batch of 1 or more, and 1 thread"),
+                ({**_LOAD, "threads": 0}, "want a batch of 1 or more, and 1 thread or more"),
                 ({**_LOAD, "batch": 0}, "want a batch of 1 or more, and 1 thread"),
                 ({"cmd": "time", "slot": "b", "iters": 1}, "want a slot that was loaded, "),
                 ({"cmd": "fly"}, 'cmd is "fly"; want info, load, time, drop or exit')):

@@ -237,8 +237,11 @@ bool HasColumnInPadding(const ConvolutionShape& shape) {
 
 absl::StatusOr<std::unique_ptr<ConvolutionForward>> ConvolutionForward::Plan(
     ConvolutionShape shape, const Epilogue& epilogue, bool adds_to_output) {
+  RETURN_IF_ERROR(CompleteShape(&shape));
+  if (HasFloatDepthwise(shape, epilogue) && IsFasterAsFloatDepthwise(shape)) {
+    return PlanFloatDepthwise(shape, epilogue, adds_to_output);
+  }
   if (AreForManyShapes()) {
-    RETURN_IF_ERROR(CompleteShape(&shape));
     auto planned = PlanForManyShapes(shape, epilogue, adds_to_output);
     if (!absl::IsUnimplemented(planned.status())) return planned;
   }

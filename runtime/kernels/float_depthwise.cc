@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +15,7 @@
 #include "absl/types/span.h"
 #include "runtime/kernels/epilogue_lanes.h"
 #include "runtime/kernels/extents.h"
+#include "runtime/kernels/float_depthwise_tiles.h"
 #include "runtime/kernels/instruction_set.h"
 #include "runtime/kernels/packed_form.h"
 #include "runtime/kernels/threads.h"
@@ -22,6 +25,44 @@ namespace {
 
 // The number of pixels whose sums are computed at once.
 constexpr int kBlock = 8;
+
+// Rows that are computed at once, by tiles.
+constexpr int kRowsOfTiles = 2;
+// From this width on tiles of 3 columns are faster than those of 4, which leave fewer narrow ones
+// at the end of a row.
+constexpr int64_t kWide = 28;
+
+// The epilogue as an affine one, on those operands; nothing if it is none. `ones` and `zeros`: for
+// channels without a factor or an addend, 1 and -0.
+std::optional<AffineEpilogue> AsAffine(absl::Span<const EpilogueStage> stages,
+                                       EpilogueOperands operands, const std::vector<float>& ones,
+                                       const std::vector<float>& zeros) {
+  using Kind = EpilogueStage::Kind;
+  AffineEpilogue affine = {ones.data(), zeros.data(), false, 0, 0};
+  size_t i = 0;
+  if (i < stages.size() && stages[i].kind == Kind::kMultiplyChannel) {
+    affine.factors = operands[i++].data();
+  }
+  if (i < stages.size() && stages[i].kind == Kind::kAddChannel) {
+    affine.addends = operands[i++].data();
+  }
+  if (i < stages.size() && (stages[i].kind == Kind::kRelu || stages[i].kind == Kind::kClip)) {
+    affine.is_bounded = true;
+    const bool is_relu = stages[i].kind == Kind::kRelu;
+    affine.least = is_relu ? 0 : stages[i].a;
+    affine.most = is_relu ? std::numeric_limits<float>::infinity() : stages[i].b;
+    ++i;
+  }
+  if (i < stages.size()) return std::nullopt;
+  return affine;
+}
+
+bool IsForTiles(const ConvolutionShape& shape) {
+  const auto& [rows, columns] = shape.window;
+  return rows.kernel == kTapsOfAxis && columns.kernel == kTapsOfAxis && rows.dilation == 1 &&
+         columns.dilation == 1 && rows.stride == columns.stride &&
+         (rows.stride == 1 || rows.stride == 2);
+}
 
 // The positions in a window that lie in the image, from `first` to before `last`.
 struct Inside {
@@ -42,6 +83,8 @@ class FloatDepthwise final : public ConvolutionForward, public HasPackedForm {
         epilogue_(epilogue),
         adds_to_output_(adds_to_output),
         padded_channels_(CeilDivide(shape.channels, kLanes) * kLanes),
+        ones_(shape.channels, 1.f),
+        zeros_(shape.channels, -0.f),
         threads_(GrantedThreads()) {
     // Where the windows of all pixels of a block lie in the image.
     while (first_inner_ < shape.out_width && !IsInner(first_inner_)) ++first_inner_;
@@ -80,6 +123,10 @@ class FloatDepthwise final : public ConvolutionForward, public HasPackedForm {
     const EpilogueOfLanes epilogue = {nullptr, epilogue_, operands_, y};
     const auto* const weights = reinterpret_cast<const float*>(filters.data());
     const int64_t image = shape_.height * shape_.width * shape_.channels;
+    if (IsForTiles(shape_)) {
+      RunTiles(x.data(), weights, epilogue);
+      return;
+    }
     RunOnThreads(threads_, shape_.batch * shape_.out_height, [&](int, int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const float* const from = x.data() + i / shape_.out_height * image;
@@ -100,9 +147,45 @@ class FloatDepthwise final : public ConvolutionForward, public HasPackedForm {
     return inside.first == 0 && inside.last == columns().kernel;
   }
 
+  void RunTiles(const float* x, const float* weights, const EpilogueOfLanes& epilogue) const {
+    const std::optional<AffineEpilogue> affine = AsAffine(epilogue_, operands_, ones_, zeros_);
+    const int64_t pairs = CeilDivide(shape_.out_height, kRowsOfTiles);
+    const int64_t in = shape_.height * shape_.width * shape_.channels;
+    const int64_t out = shape_.out_height * shape_.out_width * shape_.channels;
+    RunOnThreads(threads_, shape_.batch * pairs, [&](int, int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t image = i / pairs;
+        const int64_t y = i % pairs * kRowsOfTiles;
+        const DepthwiseImage of = {shape_,           x + image * in, weights,
+                                   padded_channels_, epilogue,       affine ? &*affine : nullptr,
+                                   image * out};
+        const bool is_pair = y + kRowsOfTiles <= shape_.out_height;
+        if (rows().stride == 1) {
+          is_pair ? RunRows<1, kRowsOfTiles>(of, y) : RunRows<1, 1>(of, y);
+        } else {
+          is_pair ? RunRows<2, kRowsOfTiles>(of, y) : RunRows<2, 1>(of, y);
+        }
+      }
+    });
+  }
+
+  template <int kStride, int kRows>
+  void RunRows(const DepthwiseImage& image, int64_t y) const {
+    const int64_t width = shape_.out_width;
+    int64_t x = 0;
+    if (width >= kWide) {
+      for (; x + 3 <= width; x += 3) RunTile<kStride, kRows, 3>(image, y, x);
+    } else {
+      for (; x + 4 <= width; x += 4) RunTile<kStride, kRows, 4>(image, y, x);
+    }
+    if (width - x == 3) RunTile<kStride, kRows, 3>(image, y, x);
+    if (width - x == 2) RunTile<kStride, kRows, 2>(image, y, x);
+    if (width - x == 1) RunTile<kStride, kRows, 1>(image, y, x);
+  }
+
   // Computes line `y` of the output of an image, from element `at` on.
-  FIXPOINT_VNNI_TARGET void RunLine(const float* image, int64_t y, const float* weights,
-                                    const EpilogueOfLanes& epilogue, int64_t at) const {
+  FIXPOINT_AVX512_TARGET void RunLine(const float* image, int64_t y, const float* weights,
+                                      const EpilogueOfLanes& epilogue, int64_t at) const {
     const Inside inside = InsideOf(rows(), y, shape_.height);
     const int64_t width = shape_.out_width;
     int64_t x = 0;
@@ -117,9 +200,9 @@ class FloatDepthwise final : public ConvolutionForward, public HasPackedForm {
   // Computes pixels from `x` of the line on. The sums go through a window's rows, and in each
   // through its columns.
   template <int kPixels>
-  FIXPOINT_VNNI void RunPixels(const float* image, int64_t y, int64_t x, const Inside& lines,
-                               const float* weights, const EpilogueOfLanes& epilogue,
-                               int64_t at) const {
+  FIXPOINT_AVX512 void RunPixels(const float* image, int64_t y, int64_t x, const Inside& lines,
+                                 const float* weights, const EpilogueOfLanes& epilogue,
+                                 int64_t at) const {
     const int64_t channels = shape_.channels;
     const Inside inside =
         kPixels == 1 ? InsideOf(columns(), x, shape_.width) : Inside{0, columns().kernel};
@@ -156,6 +239,8 @@ class FloatDepthwise final : public ConvolutionForward, public HasPackedForm {
   const Epilogue epilogue_;
   const bool adds_to_output_;
   const int64_t padded_channels_;
+  const std::vector<float> ones_;
+  const std::vector<float> zeros_;
   const int threads_;
   int64_t first_inner_ = 0;
   int64_t end_inner_ = 0;
@@ -165,11 +250,13 @@ class FloatDepthwise final : public ConvolutionForward, public HasPackedForm {
 }  // namespace
 
 bool HasFloatDepthwise(const ConvolutionShape& shape, const Epilogue& epilogue) {
-  return HasAvx512Vnni() && shape.channels > 1 && shape.groups == shape.channels &&
-         shape.filters == shape.channels &&
+  return BestInstructionSet() == InstructionSet::kAvx512 && shape.channels > 1 &&
+         shape.groups == shape.channels && shape.filters == shape.channels &&
          std::none_of(epilogue.begin(), epilogue.end(),
                       [](const EpilogueStage& stage) { return stage.is_of_codes(); });
 }
+
+bool IsFasterAsFloatDepthwise(const ConvolutionShape& shape) { return IsForTiles(shape); }
 
 std::unique_ptr<ConvolutionForward> PlanFloatDepthwise(const ConvolutionShape& shape,
                                                        const Epilogue& epilogue,

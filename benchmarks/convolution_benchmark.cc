@@ -58,6 +58,7 @@ class Layer {
     y_ = Waves(shape_.output_size());
     dx_.resize(x_.size());
     dfilters_.resize(filters_.size());
+    work_.resize(backward_filters_->work_bytes());
     codes_.resize(x_.size());
     filter_codes_.resize(filters_.size());
     ranges_.resize(filters);
@@ -81,7 +82,8 @@ class Layer {
         backward_images_->Run(y_, Packed(*backward_images_, filters_), absl::MakeSpan(dx_));
       });
     }
-    time(kFilters, [&] { backward_filters_->Run(x_, y_, absl::MakeSpan(dfilters_)); });
+    time(kFilters,
+         [&] { backward_filters_->Run(x_, y_, absl::MakeSpan(work_), absl::MakeSpan(dfilters_)); });
   }
 
  private:
@@ -107,7 +109,7 @@ class Layer {
   std::unique_ptr<ConvolutionBackwardFilters<float>> backward_filters_;
   std::unique_ptr<IntegerSums> integers_;
   std::vector<float> x_, filters_, y_, dx_, dfilters_, ranges_, scales_;
-  std::vector<uint8_t> codes_, packed_codes_;
+  std::vector<uint8_t> codes_, packed_codes_, work_;
   std::vector<int8_t> filter_codes_;
 };
 

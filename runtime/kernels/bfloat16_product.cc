@@ -1,18 +1,28 @@
 #include "runtime/kernels/bfloat16_product.h"
 
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <cstddef>
+
 #include "proto/base/status_macros.h"
 #include "runtime/kernels/onednn.h"
 #include "runtime/kernels/product_descs.h"
+#include "runtime/kernels/product_parts.h"
 
 namespace fixpoint::kernels {
 namespace {
 
 constexpr auto kBfloat16 = dnnl::memory::data_type::bf16;
 
+dnnl::matmul::primitive_desc DescOf(const ProductShape& shape) {
+  return ProductDesc(shape, kBfloat16, kBfloat16, dnnl::memory::data_type::f32);
+}
+
 class PlannedProduct final : public Bfloat16Product {
  public:
   explicit PlannedProduct(const ProductShape& shape)
-      : desc_(ProductDesc(shape, kBfloat16, kBfloat16, dnnl::memory::data_type::f32)),
+      : desc_(DescOf(shape)),
         x_(Operand::Elsewhere(desc_.src_desc())),
         y_(Operand::Elsewhere(YDesc(shape, kBfloat16))),
         packed_(Operand::Elsewhere(desc_.weights_desc())),
@@ -50,6 +60,33 @@ class PlannedProduct final : public Bfloat16Product {
   Execution multiply_;
 };
 
+// In parts, which read y as it lies.
+class ProductInParts final : public Bfloat16Product {
+ public:
+  explicit ProductInParts(const ProductShape& shape)
+      : y_size_(shape.y_size()), parts_(shape, kBfloat16) {}
+
+  int64_t packed_bytes() const override { return y_size_ * static_cast<int64_t>(sizeof(Bfloat16)); }
+  bool reads_plain_weights() const override { return true; }
+  void Pack(absl::Span<const Bfloat16> y, absl::Span<uint8_t> packed) override {
+    CHECK_EQ(static_cast<int64_t>(packed.size()), packed_bytes());
+    std::copy(y.begin(), y.end(), reinterpret_cast<Bfloat16*>(packed.data()));
+  }
+
+  void Run(absl::Span<const Bfloat16> x, absl::Span<const uint8_t> y,
+           absl::Span<float> out) override {
+    CHECK_EQ(static_cast<int64_t>(y.size()), packed_bytes());
+    const auto* const numbers = reinterpret_cast<const Bfloat16*>(y.data());
+    parts_.Run<Bfloat16>(x, {numbers, static_cast<size_t>(y_size_)}, out);
+  }
+
+  std::string implementation() const override { return parts_.implementation(); }
+
+ private:
+  const int64_t y_size_;
+  ProductParts parts_;
+};
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Bfloat16Product>> Bfloat16Product::Plan(const ProductShape& shape) {
@@ -57,6 +94,7 @@ absl::StatusOr<std::unique_ptr<Bfloat16Product>> Bfloat16Product::Plan(const Pro
   // oneDNN computes them without the instructions too, slowly.
   RETURN_IF_ERROR(CheckBfloat16Products());
   return Planned("a product", [&]() -> std::unique_ptr<Bfloat16Product> {
+    if (SplitsSums(shape, DescOf(shape))) return std::make_unique<ProductInParts>(shape);
     return std::make_unique<PlannedProduct>(shape);
   });
 }

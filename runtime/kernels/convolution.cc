@@ -25,9 +25,6 @@ using dnnl::memory;
 
 constexpr auto kFloat = memory::data_type::f32;
 
-template <typename T>
-constexpr auto kTypeOf = std::is_same_v<T, Bfloat16> ? memory::data_type::bf16 : kFloat;
-
 Operand RowMajorFilters(const ConvolutionShape& shape) {
   return Operand::Elsewhere(RowMajor(FilterDims(shape), memory::data_type::f32));
 }
@@ -127,39 +124,6 @@ class BackwardImages final : public ConvolutionBackwardImages<T> {
   Execution convolve_;
 };
 
-template <typename T>
-class BackwardFilters final : public ConvolutionBackwardFilters<T> {
- public:
-  explicit BackwardFilters(const ConvolutionShape& shape)
-      : desc_(BackwardFiltersDesc(shape, kTypeOf<T>)),
-        dfilters_(RowMajorFilters(shape)),
-        packed_(Operand::Own(desc_.diff_weights_desc())),
-        x_(Operand::Elsewhere(desc_.src_desc())),
-        dy_(Operand::Elsewhere(desc_.diff_dst_desc())),
-        convolve_(desc_,
-                  {{DNNL_ARG_SRC, x_}, {DNNL_ARG_DIFF_DST, dy_}, {DNNL_ARG_DIFF_WEIGHTS, packed_}}),
-        unpack_(Reordering(packed_, dfilters_)) {}
-
-  void Run(absl::Span<const T> x, absl::Span<const T> dy, absl::Span<float> dfilters) override {
-    x_.PointTo(x);
-    dy_.PointTo(dy);
-    dfilters_.PointTo(dfilters);
-    convolve_.Run();
-    unpack_.Run();
-  }
-
-  std::string implementation() const override { return desc_.impl_info_str(); }
-
- private:
-  dnnl::convolution_backward_weights::primitive_desc desc_;
-  Operand dfilters_;
-  Operand packed_;
-  Operand x_;
-  Operand dy_;
-  Execution convolve_;
-  Execution unpack_;
-};
-
 // A convolution whose windows are one pixel each, as a product of pixels in tiles.
 class ForwardInTiles final : public ConvolutionForward, public HasPackedForm {
  public:
@@ -222,17 +186,6 @@ absl::Status CheckHasProducts() {
   return std::is_same_v<T, float> ? absl::OkStatus() : CheckBfloat16Products();
 }
 
-// Whether there is a column of the filters that no window has inside the image.
-bool HasColumnInPadding(const ConvolutionShape& shape) {
-  const WindowAxis& axis = shape.window[1];
-  for (int64_t i = 0; i < axis.kernel; ++i) {
-    const int64_t first = i * axis.dilation - axis.pad_before;
-    const int64_t window = first < 0 ? (axis.stride - 1 - first) / axis.stride : 0;
-    if (window >= shape.out_width || first + window * axis.stride >= shape.width) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ConvolutionForward>> ConvolutionForward::Plan(
@@ -260,31 +213,5 @@ absl::StatusOr<std::unique_ptr<ConvolutionBackwardImages<T>>> ConvolutionBackwar
 }
 template class ConvolutionBackwardImages<float>;
 template class ConvolutionBackwardImages<Bfloat16>;
-
-GradientsInBfloat16 GradientsForBfloat16(const ConvolutionShape& shape) {
-  const auto& [rows, columns] = shape.window;
-  const bool steps = rows.stride > 1 || columns.stride > 1;
-  GradientsInBfloat16 gradients;
-  // Where filters of one pixel step over the images, most of what is written is zeros.
-  gradients.images = !(steps && rows.kernel == 1 && columns.kernel == 1);
-  // oneDNN's jit_bf16:avx512_core_bf16 computes that of filters of memory that nothing has set,
-  // where windows step along a row and no window has some column of the filters inside the image.
-  gradients.filters = !(columns.stride > 1 && HasColumnInPadding(shape));
-  return gradients;
-}
-
-template <typename T>
-absl::StatusOr<std::unique_ptr<ConvolutionBackwardFilters<T>>> ConvolutionBackwardFilters<T>::Plan(
-    ConvolutionShape shape) {
-  RETURN_IF_ERROR(CheckHasProducts<T>());
-  RETURN_IF_ERROR(CompleteShape(&shape));
-  if (std::is_same_v<T, Bfloat16> && !GradientsForBfloat16(shape).filters) {
-    return absl::UnimplementedError(
-        "a column of the filters meets nothing but padding, which bf16 is not for; want f32");
-  }
-  return PlanFor<ConvolutionBackwardFilters, BackwardFilters<T>>(shape);
-}
-template class ConvolutionBackwardFilters<float>;
-template class ConvolutionBackwardFilters<Bfloat16>;
 
 }  // namespace fixpoint::kernels

@@ -62,12 +62,17 @@ struct GradientsInBfloat16 {
 // Of a complete shape.
 GradientsInBfloat16 GradientsForBfloat16(const ConvolutionShape& shape);
 
-// dfilters, of x and dy. Error, if T is Bfloat16 (kUnimplemented): it is not for them.
+// dfilters, of x and dy. The shape decides in which parts it is computed (convolution_parts.h), so
+// that any number of threads gives the same bits. Error, if T is Bfloat16 (kUnimplemented): it is
+// not for them.
 template <typename T>
 class ConvolutionBackwardFilters : public ConvolutionPrimitive {
  public:
   static absl::StatusOr<std::unique_ptr<ConvolutionBackwardFilters>> Plan(ConvolutionShape shape);
-  virtual void Run(absl::Span<const T> x, absl::Span<const T> dy, absl::Span<float> dfilters) = 0;
+  // The bytes of `work`, where parts are.
+  virtual int64_t work_bytes() const = 0;
+  virtual void Run(absl::Span<const T> x, absl::Span<const T> dy, absl::Span<uint8_t> work,
+                   absl::Span<float> dfilters) = 0;
 };
 
 }  // namespace fixpoint::kernels

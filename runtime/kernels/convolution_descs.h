@@ -3,7 +3,10 @@
 #ifndef FIXPOINT_RUNTIME_KERNELS_CONVOLUTION_DESCS_H_
 #define FIXPOINT_RUNTIME_KERNELS_CONVOLUTION_DESCS_H_
 
+#include <type_traits>
+
 #include "oneapi/dnnl/dnnl.hpp"
+#include "runtime/kernels/bfloat16.h"
 #include "runtime/kernels/convolution_shape.h"
 #include "runtime/kernels/onednn.h"
 
@@ -11,6 +14,11 @@ namespace fixpoint::kernels {
 
 // Grouped filters have an axis for the groups in front.
 Dims FilterDims(const ConvolutionShape& shape);
+
+// Of floats or Bfloat16.
+template <typename T>
+constexpr auto kTypeOf =
+    std::is_same_v<T, Bfloat16> ? dnnl::memory::data_type::bf16 : dnnl::memory::data_type::f32;
 
 // The axis of channels in descs of images.
 constexpr int kChannelAxis = 1;

@@ -47,6 +47,11 @@ inline constexpr int64_t kBytesOfThread = int64_t{64} << 10;
 // Likewise the products of codes, which take 2 us or more.
 inline constexpr int64_t kProductsOfThread = int64_t{512} << 10;
 
+// The parts that a product of floats is cut into, each for one thread, at most, and the products of
+// one at least, which take 5 us or more. The machine is not asked: the parts decide the bits.
+inline constexpr int64_t kMostParts = 8;
+inline constexpr int64_t kProductsOfPart = int64_t{256} << 10;
+
 // The bytes that a step of a piece of a batch may read and write (runtime/executor/pieces.h). The
 // machine is not asked, because pieces decide what oneDNN plans, and with that the bits of floats;
 // a processor has about that much cache for each core.

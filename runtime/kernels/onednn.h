@@ -53,6 +53,12 @@ class Operand {
     memory_.set_data_handle(const_cast<std::remove_const_t<T>*>(data.data()));
   }
 
+  // The same of a part of larger memory, which begins there.
+  template <typename T>
+  void PointToPart(T* begin) {
+    memory_.set_data_handle(const_cast<std::remove_const_t<T>*>(begin));
+  }
+
   int64_t bytes() const { return static_cast<int64_t>(bytes_); }
   // As many elements as it has.
   template <typename T>

@@ -1,5 +1,10 @@
 #include "runtime/kernels/product.h"
 
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <cstddef>
+
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "proto/base/status_macros.h"
@@ -9,6 +14,7 @@
 #include "runtime/kernels/onednn_packed_form.h"
 #include "runtime/kernels/packed_form.h"
 #include "runtime/kernels/product_descs.h"
+#include "runtime/kernels/product_parts.h"
 #include "runtime/kernels/tiled_product.h"
 
 namespace fixpoint::kernels {
@@ -73,6 +79,39 @@ class FloatProduct final : public Product, public HasPackedForm {
   Execution multiply_;
 };
 
+// In parts, which read y as it lies.
+class FloatProductInParts final : public Product, public HasPackedForm {
+ public:
+  FloatProductInParts(const ProductShape& shape, const Epilogue& after)
+      : y_(YDesc(shape, kFloat)), y_size_(shape.y_size()), after_(after), parts_(shape, kFloat) {}
+
+  int64_t packed_bytes() const override { return y_size_ * static_cast<int64_t>(sizeof(float)); }
+  std::string packed_form() const override { return FormOfReordering(y_, y_); }
+  bool reads_plain_weights() const override { return true; }
+  void Pack(absl::Span<const float> y, absl::Span<uint8_t> packed) override {
+    CHECK_EQ(static_cast<int64_t>(packed.size()), packed_bytes());
+    std::copy(y.begin(), y.end(), reinterpret_cast<float*>(packed.data()));
+  }
+
+  void Run(absl::Span<const float> x, absl::Span<const uint8_t> y, EpilogueOperands operands,
+           absl::Span<float> out) override {
+    CHECK_EQ(static_cast<int64_t>(y.size()), packed_bytes());
+    const auto* const numbers = reinterpret_cast<const float*>(y.data());
+    parts_.Run<float>(x, {numbers, static_cast<size_t>(y_size_)}, out);
+    if (!after_.empty()) Apply(after_, operands, out);
+  }
+
+  std::string implementation() const override {
+    return absl::StrCat(parts_.implementation(), after_.empty() ? "" : "+loops");
+  }
+
+ private:
+  const memory::desc y_;
+  const int64_t y_size_;
+  const Epilogue after_;
+  ProductParts parts_;
+};
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Product>> Product::Plan(const ProductShape& shape,
@@ -87,6 +126,14 @@ absl::StatusOr<std::unique_ptr<Product>> Product::Plan(const ProductShape& shape
       return std::make_unique<FloatProduct>(shape, stages, after);
     });
   };
+  ASSIGN_OR_RETURN(const bool splits_sums, Planned("a product", [&] {
+                     return SplitsSums(shape, ProductDesc(shape, kFloat, kFloat, kFloat));
+                   }));
+  if (splits_sums) {
+    return Planned("a product", [&]() -> std::unique_ptr<Product> {
+      return std::make_unique<FloatProductInParts>(shape, epilogue);
+    });
+  }
   auto fused = CheckFused(epilogue, plan(epilogue, {}));
   if (!absl::IsUnimplemented(fused.status()) || epilogue.empty()) return fused;
   return plan({}, epilogue);

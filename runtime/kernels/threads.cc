@@ -64,4 +64,12 @@ void RunOnThreads(int threads, int64_t size, absl::FunctionRef<void(int, int64_t
   if (thrown != nullptr) std::rethrow_exception(thrown);
 }
 
+void RunAlone(int64_t parts, absl::FunctionRef<void(int64_t)> f) {
+  const auto threads = static_cast<int>(std::min<int64_t>(parts, GrantedThreads()));
+  RunOnThreads(threads, parts, [&](int, int64_t begin, int64_t end) {
+    const ThreadsInUse one(1);
+    for (int64_t part = begin; part < end; ++part) f(part);
+  });
+}
+
 }  // namespace fixpoint::kernels

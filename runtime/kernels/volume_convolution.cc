@@ -1,10 +1,16 @@
 #include "runtime/kernels/volume_convolution.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "absl/strings/str_cat.h"
 #include "oneapi/dnnl/dnnl.hpp"
 #include "proto/base/status_macros.h"
+#include "runtime/kernels/arithmetic.h"
 #include "runtime/kernels/extents.h"
+#include "runtime/kernels/machine.h"
 #include "runtime/kernels/onednn.h"
+#include "runtime/kernels/threads.h"
 
 namespace fixpoint::kernels {
 namespace {
@@ -106,36 +112,90 @@ class OfFilters final : public VolumeConvolution {
   const std::string implementation_;
 };
 
+// In parts of the batch, each on one thread, which are added up in their order: so any number of
+// threads gives the same bits.
 class GradientOfFilters final : public VolumeConvolution {
  public:
-  explicit GradientOfFilters(const Descs& descs)
-      : desc_(descs.BackwardFilters()),
-        x_(Operand::Elsewhere(descs.x)),
-        dy_(Operand::Elsewhere(descs.y)),
-        packed_(Operand::Own(desc_.diff_weights_desc())),
-        dfilters_(Operand::Elsewhere(descs.filters)),
-        convolve_(desc_,
-                  {{DNNL_ARG_SRC, x_}, {DNNL_ARG_DIFF_DST, dy_}, {DNNL_ARG_DIFF_WEIGHTS, packed_}}),
-        unpack_(Reordering(packed_, dfilters_)) {}
+  explicit GradientOfFilters(const VolumeShape& shape)
+      : parts_(PartsOf(shape)),
+        dfilters_(Operand::Elsewhere(Descs(shape).filters)),
+        unpack_(Reordering(parts_.front().packed, dfilters_)) {}
 
   void Run(absl::Span<const float> first, absl::Span<const float> second,
            absl::Span<float> result) override {
-    x_.PointTo(first);
-    dy_.PointTo(second);
+    RunAlone(static_cast<int64_t>(parts_.size()), [&](int64_t i) {
+      Part& part = parts_[i];
+      part.x.PointTo(first.subspan(part.x_begin, part.x.size<float>()));
+      part.dy.PointTo(second.subspan(part.dy_begin, part.dy.size<float>()));
+      part.convolve.Run();
+    });
+    if (parts_.size() > 1) {
+      std::vector<absl::Span<const float>> terms;
+      for (const Part& part : parts_) terms.push_back(part.Packed());
+      AddAll(terms, parts_.front().Packed());
+    }
     dfilters_.PointTo(result);
-    convolve_.Run();
     unpack_.Run();
   }
 
-  std::string implementation() const override { return desc_.impl_info_str(); }
+  std::string implementation() const override { return parts_.front().implementation; }
 
  private:
-  dnnl::convolution_backward_weights::primitive_desc desc_;
-  Operand x_;
-  Operand dy_;
-  Operand packed_;
+  struct Part {
+    absl::Span<float> Packed() const { return {packed.data<float>(), packed.size<float>()}; }
+
+    Operand x;
+    Operand dy;
+    Operand packed;
+    int64_t x_begin;
+    int64_t dy_begin;
+    Execution convolve;
+    std::string implementation;
+  };
+
+  // [first, last) of the batch.
+  static Part PartOf(VolumeShape shape, int64_t first, int64_t last) {
+    shape.batch = last - first;
+    const Descs descs(shape);
+    const dnnl::convolution_backward_weights::primitive_desc desc = descs.BackwardFilters();
+    const Operand x = Operand::Elsewhere(descs.x);
+    const Operand dy = Operand::Elsewhere(descs.y);
+    const Operand packed = Operand::Own(desc.diff_weights_desc());
+    const auto begin_in = [&](const Operand& operand) {
+      return first * static_cast<int64_t>(operand.size<float>()) / shape.batch;
+    };
+    return {
+        x,
+        dy,
+        packed,
+        begin_in(x),
+        begin_in(dy),
+        Execution(desc,
+                  {{DNNL_ARG_SRC, x}, {DNNL_ARG_DIFF_DST, dy}, {DNNL_ARG_DIFF_WEIGHTS, packed}}),
+        desc.impl_info_str()};
+  }
+
+  // As many as give gradients of one layout.
+  static std::vector<Part> PartsOf(const VolumeShape& shape) {
+    const ThreadsInUse one(1);
+    const auto output = static_cast<int64_t>(Descs(shape).y.get_size() / sizeof(float));
+    const int64_t most = output * shape.taps() / kProductsOfPart;
+    int64_t count = std::max<int64_t>(std::min({shape.batch, kMostParts, most}), 1);
+    while (true) {
+      std::vector<Part> parts;
+      for (int64_t i = 0; i < count; ++i) {
+        parts.push_back(PartOf(shape, shape.batch * i / count, shape.batch * (i + 1) / count));
+      }
+      const auto has_layout = [&](const Part& part) {
+        return part.packed.memory().get_desc() == parts.front().packed.memory().get_desc();
+      };
+      if (std::all_of(parts.begin(), parts.end(), has_layout)) return parts;
+      --count;
+    }
+  }
+
+  std::vector<Part> parts_;
   Operand dfilters_;
-  Execution convolve_;
   Execution unpack_;
 };
 
@@ -184,7 +244,7 @@ absl::StatusOr<std::unique_ptr<VolumeConvolution>> VolumeConvolution::Plan(Volum
         return std::make_unique<OfFilters>(descs, descs.BackwardVolumes(), descs.y,
                                            DNNL_ARG_DIFF_DST, descs.x, DNNL_ARG_DIFF_SRC);
       case VolumeResult::kFilters:
-        return std::make_unique<GradientOfFilters>(descs);
+        return std::make_unique<GradientOfFilters>(shape);
     }
     return nullptr;
   });

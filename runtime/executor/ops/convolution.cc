@@ -98,10 +98,12 @@ absl::Status AddBackwardFilters(OpPlanner& op, const kernels::ConvolutionShape& 
                                 Buffer dy, Buffer dfilter) {
   ASSIGN_OR_RETURN(std::shared_ptr<kernels::ConvolutionBackwardFilters<float>> backward,
                    kernels::ConvolutionBackwardFilters<float>::Plan(shape));
+  const Buffer parts = op.Scratch("parts", VarType::UINT8, backward->work_bytes());
   op.AddStep({{x, dy},
-              {dfilter},
+              {dfilter, parts},
               [=](const StepContext& run) {
-                backward->Run(run.Floats(x), run.Floats(dy), run.Floats(dfilter));
+                backward->Run(run.Floats(x), run.Floats(dy), run.Of<uint8_t>(parts),
+                              run.Floats(dfilter));
                 return absl::OkStatus();
               },
               backward->implementation(),
@@ -121,11 +123,13 @@ absl::Status AddBackwardFilters(OpPlanner& op, const kernels::ConvolutionShape& 
   std::vector<Buffer> reads = x.StepBuffers();
   reads.insert(reads.end(), {x.numbers, dy});
   if (factors) reads.push_back(*factors);
+  const Buffer parts = op.Scratch("parts", VarType::UINT8, backward->work_bytes());
   op.AddStep({std::move(reads),
-              {dfilter},
+              {dfilter, parts},
               [=, taps = shape.taps()](const StepContext& run) {
                 const absl::Span<float> gradient = run.Floats(dfilter);
-                backward->Run(run.Of<Bfloat16>(x.numbers), run.Of<Bfloat16>(dy), gradient);
+                backward->Run(run.Of<Bfloat16>(x.numbers), run.Of<Bfloat16>(dy),
+                              run.Of<uint8_t>(parts), gradient);
                 const float step = x.StepIn(run);
                 for (int64_t i = 0; i < shape.filters; ++i) {
                   const float missing = factors ? step / run.Floats(*factors)[i] : step;

@@ -99,6 +99,27 @@ std::vector<ConvolutionCase> StickingOutConvolutionCases() {
           {"OneChannelOneWindow", Shape(1, 6, 1, 6, columns, columns)}};
 }
 
+std::vector<ConvolutionCase> ConvolutionsInParts() {
+  const auto batch_of = [](int64_t batch, ConvolutionShape shape) {
+    shape.batch = batch;
+    return shape;
+  };
+  return {
+      {"Images", batch_of(16, Shape(16, 16, 1, 16, kThree, kThree))},
+      {"UnequalImages", batch_of(11, Shape(12, 20, 1, 16, kThreeByTwo, kThreeByTwo))},
+      {"ImagesOfGroups", batch_of(9, Shape(24, 24, 4, 20, kThree, kThree))},
+      {"ImagesOfDepthwise", batch_of(9, Shape(64, 64, 64, 32, kThree, kThree))},
+      {"PointwiseImages", batch_of(8, Shape(32, 24, 1, 24, kOne, kOne))},
+      {"Rows", batch_of(1, Shape(16, 16, 1, 32, kThree, kThree))},
+      {"RowsOfTwoImages", batch_of(2, Shape(10, 20, 1, 41, kThreeByTwo, kThree))},
+      {"RowsOfDepthwise", batch_of(1, Shape(40, 40, 40, 48, kThree, kThree))},
+      {"RowsWithGaps", batch_of(1, Shape(8, 16, 1, 45, {3, 1, 3, 5, 4}, {5, 1, 1, 2, 2}))},
+      {"Filters", batch_of(1, Shape(64, 64, 1, 8, kThree, kThree))},
+      {"PointwiseFilters", batch_of(3, Shape(256, 256, 1, 6, kOne, kOne))},
+      {"ManyFilters", batch_of(2, Shape(128, 256, 1, 9, kThreeByTwo, kThreeByTwo))},
+  };
+}
+
 std::vector<ConvolutionCase> ColumnInPaddingConvolutionCases() {
   const WindowAxis five_by_two = {5, 2, 1, 2, 2};
   const WindowAxis three_by_three = {3, 3, 1, 1, 1};

@@ -25,6 +25,10 @@ std::vector<ConvolutionCase> TiledConvolutionCases();
 // has slow kernels.
 std::vector<ConvolutionCase> StickingOutConvolutionCases();
 
+// Those whose gradient of filters is computed in parts (convolution_parts.h): images, rows of them
+// or filters.
+std::vector<ConvolutionCase> ConvolutionsInParts();
+
 // Those where a column of the filters meets nothing but padding, in windows that step.
 std::vector<ConvolutionCase> ColumnInPaddingConvolutionCases();
 

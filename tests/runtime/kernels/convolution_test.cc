@@ -45,11 +45,20 @@ void ExpectNear(const std::vector<float>& actual, const std::vector<Sum>& expect
   }
 }
 
+template <typename T>
+std::vector<float> GradientOfFilters(ConvolutionBackwardFilters<T>& backward,
+                                     const std::vector<T>& x, const std::vector<T>& dy,
+                                     int64_t filter_size) {
+  std::vector<uint8_t> work(backward.work_bytes());
+  std::vector<float> dfilters(filter_size);
+  backward.Run(x, dy, absl::MakeSpan(work), absl::MakeSpan(dfilters));
+  return dfilters;
+}
+
 class FloatConvolution : public testing::TestWithParam<ConvolutionCase> {
  protected:
   void ExpectGradientOfFilters(ConvolutionBackwardFilters<float>& backward) const {
-    std::vector<float> dfilters(shape_.filter_size());
-    backward.Run(x_, dy_, absl::MakeSpan(dfilters));
+    const std::vector<float> dfilters = GradientOfFilters(backward, x_, dy_, shape_.filter_size());
     std::vector<Sum> expected(dfilters.size());
     ForEachTap(shape_, [&](int64_t out, int64_t x, int64_t tap) {
       expected[tap].Add(double{x_[x]} * dy_[out]);
@@ -124,8 +133,8 @@ TEST_P(Bfloat16Convolution, GivesTheGradientOfFilters) {
   const auto backward = ConvolutionBackwardFilters<Bfloat16>::Plan(shape_);
   ASSERT_TRUE(backward.ok()) << backward.status();
   EXPECT_FALSE(IsSlow((*backward)->implementation())) << (*backward)->implementation();
-  std::vector<float> dfilters(shape_.filter_size());
-  (*backward)->Run(rounded_x_, rounded_dy_, absl::MakeSpan(dfilters));
+  const std::vector<float> dfilters =
+      GradientOfFilters(**backward, rounded_x_, rounded_dy_, shape_.filter_size());
   std::vector<Sum> expected(dfilters.size());
   ForEachTap(shape_, [&](int64_t out, int64_t x, int64_t tap) {
     expected[tap].Add(double{ValueOf(rounded_x_[x])} * ValueOf(rounded_dy_[out]));
@@ -142,14 +151,11 @@ TEST_P(FloatConvolution, RunsInThreadsThatDidNotPlanIt) {
   const auto one = ConvolutionBackwardFilters<float>::Plan(shape_);
   const auto other = ConvolutionBackwardFilters<float>::Plan(shape_);
   ASSERT_TRUE(one.ok()) << one.status();
-  std::vector<float> alone(filters_.size());
-  (*one)->Run(x_, dy_, absl::MakeSpan(alone));
+  const std::vector<float> alone = GradientOfFilters(**one, x_, dy_, shape_.filter_size());
   const auto run = [&](ConvolutionBackwardFilters<float>* kernel) {
     UseThreads(1);
-    std::vector<float> dfilters(filters_.size());
     for (int i = 0; i < 10; ++i) {
-      kernel->Run(x_, dy_, absl::MakeSpan(dfilters));
-      ASSERT_EQ(dfilters, alone);
+      ASSERT_EQ(GradientOfFilters(*kernel, x_, dy_, shape_.filter_size()), alone);
     }
   };
   std::thread first(run, one->get());
@@ -159,6 +165,43 @@ TEST_P(FloatConvolution, RunsInThreadsThatDidNotPlanIt) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, FloatConvolution, testing::ValuesIn(ConvolutionCases()),
+                         [](const auto& info) { return info.param.name; });
+
+// Gradients that are computed in parts.
+class ConvolutionInParts : public Bfloat16Convolution {
+ protected:
+  void SetUp() override {}
+
+  template <typename T>
+  std::vector<float> GradientOn(int threads, const std::vector<T>& x,
+                                const std::vector<T>& dy) const {
+    const ThreadsInUse in_use(threads);
+    const auto backward = ConvolutionBackwardFilters<T>::Plan(shape_);
+    EXPECT_TRUE(backward.ok()) << backward.status();
+    return GradientOfFilters(**backward, x, dy, shape_.filter_size());
+  }
+};
+
+TEST_P(ConvolutionInParts, GivesTheGradientOfFilters) {
+  const auto backward = ConvolutionBackwardFilters<float>::Plan(shape_);
+  ASSERT_TRUE(backward.ok()) << backward.status();
+  ExpectGradientOfFilters(**backward);
+}
+
+TEST_P(ConvolutionInParts, GivesTheSameBitsOnAnyNumberOfThreads) {
+  const std::vector<float> on_one = GradientOn(1, x_, dy_);
+  for (const int threads : {2, 3, 4, 7}) EXPECT_EQ(GradientOn(threads, x_, dy_), on_one) << threads;
+}
+
+TEST_P(ConvolutionInParts, GivesTheSameBitsInBfloat16) {
+  if (!HasBfloat16Products()) GTEST_SKIP() << "for processors with AVX512_BF16";
+  const std::vector<float> on_one = GradientOn(1, rounded_x_, rounded_dy_);
+  for (const int threads : {2, 3, 4, 7}) {
+    EXPECT_EQ(GradientOn(threads, rounded_x_, rounded_dy_), on_one) << threads;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, ConvolutionInParts, testing::ValuesIn(ConvolutionsInParts()),
                          [](const auto& info) { return info.param.name; });
 
 // oneDNN has slow kernels for some.

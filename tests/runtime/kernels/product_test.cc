@@ -18,6 +18,7 @@
 #include "runtime/kernels/bfloat16_product.h"
 #include "runtime/kernels/instruction_set.h"
 #include "runtime/kernels/integer_product.h"
+#include "runtime/kernels/threads.h"
 #include "tests/runtime/kernels/bfloat16_values.h"
 #include "tests/runtime/kernels/coding_cases.h"
 
@@ -92,6 +93,66 @@ TEST_P(FloatProducts, EqualPlainLoops) {
 INSTANTIATE_TEST_SUITE_P(Shapes, FloatProducts, testing::ValuesIn(Cases()),
                          [](const auto& info) { return info.param.name; });
 
+// Long sums of few results, which oneDNN splits among threads.
+std::vector<Case> CasesOfLongSums() {
+  return {
+      {"Gradient", {1, 64, 3000, 48, true, false}},
+      {"GradientOfColumns", {1, 20, 3000, 80, true, false}},
+      {"GradientOfBoth", {1, 48, 3000, 96, true, true}},
+      {"GradientOfMatrices", {3, 40, 2500, 24, true, false}},
+      {"OneRow", {1, 1, 2048, 1000, false, false}},
+      {"FewRows", {1, 8, 9216, 64, false, false}},
+      {"TransposedY", {1, 70, 2048, 33, false, true}},
+  };
+}
+
+class ProductsOnThreads : public testing::TestWithParam<Case> {
+ protected:
+  // Of Product or Bfloat16Product.
+  template <typename Kernel, typename T, typename Run>
+  static std::vector<float> On(int threads, std::vector<T> y, Run run) {
+    const ThreadsInUse in_use(threads);
+    const auto product = Kernel::Plan(GetParam().shape);
+    EXPECT_TRUE(product.ok()) << product.status();
+    std::vector<float> out(GetParam().shape.out_size());
+    run(**product, Packed(**product, y), absl::MakeSpan(out));
+    return out;
+  }
+
+  static std::vector<float> Numbers(int64_t size, float step) {
+    std::vector<float> numbers(size);
+    for (int64_t i = 0; i < size; ++i) numbers[i] = std::sin(step * static_cast<float>(i));
+    return numbers;
+  }
+
+  const std::vector<float> x_ = Numbers(GetParam().shape.x_size(), 0.7f);
+  const std::vector<float> y_ = Numbers(GetParam().shape.y_size(), 0.3f);
+};
+
+TEST_P(ProductsOnThreads, HaveTheSameBits) {
+  const auto run = [&](Product& product, const std::vector<uint8_t>& y, absl::Span<float> out) {
+    product.Run(x_, y, {}, out);
+  };
+  const std::vector<float> on_one = On<Product>(1, y_, run);
+  for (const int threads : {2, 3, 4, 7}) EXPECT_EQ(On<Product>(threads, y_, run), on_one);
+}
+
+TEST_P(ProductsOnThreads, HaveTheSameBitsInBfloat16) {
+  if (!HasBfloat16Products()) GTEST_SKIP() << "for processors with AVX512_BF16";
+  const std::vector<Bfloat16> x = InBfloat16(x_);
+  const auto run = [&](Bfloat16Product& product, const std::vector<uint8_t>& y,
+                       absl::Span<float> out) { product.Run(x, y, out); };
+  const std::vector<float> on_one = On<Bfloat16Product>(1, InBfloat16(y_), run);
+  for (const int threads : {2, 3, 4, 7}) {
+    EXPECT_EQ(On<Bfloat16Product>(threads, InBfloat16(y_), run), on_one);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(LongSums, ProductsOnThreads, testing::ValuesIn(CasesOfLongSums()),
+                         [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(LongSums, FloatProducts, testing::ValuesIn(CasesOfLongSums()),
+                         [](const auto& info) { return info.param.name; });
+
 class Bfloat16Products : public testing::TestWithParam<Case> {};
 
 TEST_P(Bfloat16Products, EqualPlainLoopsOverRoundedNumbers) {
@@ -118,6 +179,8 @@ TEST_P(Bfloat16Products, EqualPlainLoopsOverRoundedNumbers) {
   }
 }
 
+INSTANTIATE_TEST_SUITE_P(LongSums, Bfloat16Products, testing::ValuesIn(CasesOfLongSums()),
+                         [](const auto& info) { return info.param.name; });
 INSTANTIATE_TEST_SUITE_P(Shapes, Bfloat16Products, testing::ValuesIn(Cases()),
                          [](const auto& info) { return info.param.name; });
 

@@ -18,10 +18,9 @@ VarType::Type TypeRead(const Plan& plan, const Step& step) {
 
 // Of a step that computes one, and those of other ops.
 int ProductsOf(const Step& step) {
-  return 1 + static_cast<int>(
-                 std::count_if(step.other_ops.begin(), step.other_ops.end(), [](const Op* op) {
-                   return op != nullptr && TraitsOf(*op).product.has_value();
-                 }));
+  return 1 + static_cast<int>(std::count_if(
+                 step.other_ops.begin(), step.other_ops.end(),
+                 [](const Op* op) { return op != nullptr && TraitsOf(*op).product.has_value(); }));
 }
 
 double SpeedOf(const Cost& cost, const kernels::KernelSpeeds& speeds) {

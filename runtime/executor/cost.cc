@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "ops/code_dtype.h"
+#include "ops/op_traits.h"
 #include "runtime/kernels/machine.h"
 
 namespace fixpoint::executor {
@@ -13,6 +14,13 @@ namespace {
 VarType::Type TypeRead(const Plan& plan, const Step& step) {
   if (step.reads.empty()) return VarType::FP32;
   return plan.buffers[step.reads.front().index].type.dtype;
+}
+
+// Of a step that computes one, and those of other ops.
+int ProductsOf(const Step& step) {
+  return 1 + static_cast<int>(std::count_if(
+                 step.other_ops.begin(), step.other_ops.end(),
+                 [](const Op* op) { return op != nullptr && TraitsOf(*op).product.has_value(); }));
 }
 
 double SpeedOf(const Cost& cost, const kernels::KernelSpeeds& speeds) {
@@ -51,7 +59,7 @@ CodedProducts CountCodedProducts(const Plan& plan) {
   CodedProducts products;
   for (const std::vector<Step>* steps : {&plan.constant_steps, &plan.steps}) {
     for (const Step& step : *steps) {
-      if (step.beside_floats) ++products.all;
+      if (step.beside_floats) products.all += ProductsOf(step);
       if (step.is_slower_than_floats()) ++products.slower_than_floats;
       if (step.block != nullptr) products += CountCodedProducts(*step.block);
     }

@@ -21,7 +21,10 @@ FusedStep::FusedStep(const std::vector<Step>& steps, const Plan& plan,
   for (const Step& step : steps) {
     names.push_back(step.name);
     ops.push_back(step.op);
-    for (const ElementLoop& loop : step.loops) Add(loop);
+    for (const ElementLoop& loop : step.loops) {
+      Add(loop);
+      step_.loops.push_back(loop);
+    }
   }
   step_.name = absl::StrJoin(names, " + ");
   step_.op = ops.front();

@@ -80,11 +80,19 @@ float Shifted(float logit, float largest) {
   return shifted < kLowestLogit ? kLowestLogit : shifted;
 }
 
+// e to the power of that, with the bits of Exp.
+float ExpOfShifted(float logit, float largest) {
+  const float shifted = logit - largest;
+  const ReducedExp reduced(shifted > kLowestLogit ? shifted : kLowestLogit);  // a NaN too
+  const float power = (1.0f + reduced.expm1) * PowerOfTwo(reduced.n);
+  return shifted == shifted ? power : shifted;
+}
+
 // Makes y the softmax of one line. The sum of the exponentials that it divides by.
 template <typename Stride>
 double SoftmaxLine(const float* x, float largest, int64_t size, Stride stride, float* y) {
 #pragma GCC ivdep  // y may be x
-  for (int64_t i = 0; i < size; ++i) y[stride * i] = ExpOfNegative(Shifted(x[stride * i], largest));
+  for (int64_t i = 0; i < size; ++i) y[stride * i] = ExpOfShifted(x[stride * i], largest);
   const double sum = LaneSum(size, [=](int64_t i) { return y[stride * i]; });
   const float inverse = static_cast<float>(1.0 / sum);
 #pragma GCC ivdep
@@ -141,7 +149,7 @@ void LogSoftmax(const Lines& lines, absl::Span<const float> x_span, absl::Span<f
     float* const y = y_all + start;
     const float largest = Largest(x, size, stride);
     const double sum =
-        LaneSum(size, [=](int64_t i) { return ExpOfNegative(Shifted(x[stride * i], largest)); });
+        LaneSum(size, [=](int64_t i) { return ExpOfShifted(x[stride * i], largest); });
     const float log_sum = static_cast<float>(std::log(sum));
 #pragma GCC ivdep  // y may be x
     for (int64_t i = 0; i < size; ++i) {

@@ -19,6 +19,7 @@
 #include "proto/program/type_names.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/broadcast_reading.h"
+#include "runtime/executor/ops/broadcast_rows.h"
 #include "runtime/executor/ops/element_pairs.h"
 #include "runtime/executor/ops/element_step.h"
 #include "runtime/executor/ops/in_memory.h"
@@ -170,6 +171,8 @@ absl::Status PlanElementwise(OpPlanner& op, Arithmetic arithmetic) {
                               elementwise->RunBlock(block.In<float>(0), block.In<float>(1),
                                                     block.Out<float>());
                             }});
+  } else if (std::optional<StepRows> rows = RowsOfBroadcast(arithmetic, reading.shape, x, y, out)) {
+    kernel.run = FunctionOfRows{std::move(kernel.run), *std::move(rows)};
   }
   op.AddStep(std::move(kernel));
   return absl::OkStatus();

@@ -22,10 +22,12 @@
 #include "runtime/executor/ops/packed_weights.h"
 #include "runtime/executor/ops/pooling.h"
 #include "runtime/executor/ops/product.h"
+#include "runtime/executor/ops/product_rows.h"
 #include "runtime/executor/ops/quantized_bias.h"
 #include "runtime/executor/ops/signed_weights.h"
 #include "runtime/executor/ops/stored_results.h"
 #include "runtime/executor/ops/wide_codes.h"
+#include "runtime/executor/step_rows.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/integer_convolution.h"
 #include "runtime/kernels/integer_elementwise.h"
@@ -158,9 +160,67 @@ absl::StatusOr<SignedWeights> ReadWeights(OpPlanner& op, const Sums& sums,
       sums.channels);
 }
 
-// Adds the step. `plan` makes the kernel for a coding, an epilogue and an output.
+// What the step of sums runs.
+struct SumsRun {
+  std::shared_ptr<kernels::IntegerSums> kernel;
+  ChannelOperands channels;
+  Buffer input;
+  Buffer packed;
+  std::optional<Buffer> weight_zero_points;
+  StoredResults stored;
+
+  absl::Status operator()(const StepContext& run) const {
+    RETURN_IF_ERROR(channels.Check(run));
+    kernels::SumOperands operands = channels.In(run, input, packed);
+    if (weight_zero_points) operands.weight_zero_points = run.Of<int32_t>(*weight_zero_points);
+    stored.Run(run, [&](kernels::EpilogueOperands stages, Output out) {
+      operands.epilogue = stages;
+      kernel->Run(operands, out);
+    });
+    return absl::OkStatus();
+  }
+
+  // Whether it computes rows of the product one by one, without errors, and reads weights as they
+  // lie.
+  bool HasRows(const kernels::ProductShape& shape) const {
+    return shape.batch > 1 && !shape.transpose_x && kernel->reads_plain_weights() &&
+           input != packed && !stored.operands.codes && !channels.bias && !channels.offsets;
+  }
+};
+
+// The rows of a product of several matrices. REQUIRES: HasRows.
+StepRows RowsOf(const SumsRun& whole, const kernels::ProductShape& shape,
+                const kernels::SumCoding& coding) {
+  ProductRows rows{shape, whole.input, whole.packed, {whole.stored.output}};
+  const Epilogue& stages = whole.stored.split.fused;
+  for (size_t i = 0; i < stages.size(); ++i) {
+    const std::optional<Buffer>& numbers = whole.stored.operands.numbers[i];
+    if (numbers && !stages[i].is_of_channels()) rows.elements.push_back(*numbers);
+  }
+  return {rows.count(), rows.parts(), [=](int64_t count) -> absl::StatusOr<StepRows::Run> {
+            if (count < 2 * shape.rows) return absl::UnimplementedError("one matrix is packed");
+            SumsRun block = whole;
+            ASSIGN_OR_RETURN(block.kernel, kernels::PlanIntegerProduct(rows.ShapeOf(count), coding,
+                                                                       stages, whole.stored.type));
+            if (!block.kernel->reads_plain_weights()) {
+              return absl::UnimplementedError("the kernel of a block packs its weights");
+            }
+            block.input = rows.OfRows(whole.input, count);
+            block.packed = rows.OfMatrices(whole.packed, count);
+            block.stored.output = rows.OfRows(whole.stored.output, count);
+            for (size_t i = 0; i < stages.size(); ++i) {
+              std::optional<Buffer>& numbers = block.stored.operands.numbers[i];
+              if (numbers && !stages[i].is_of_channels()) numbers = rows.OfRows(*numbers, count);
+            }
+            return [block](const StepContext& run) { block(run).IgnoreError(); };
+          }};
+}
+
+// Adds the step. `plan` makes the kernel for a coding, an epilogue and an output. `product`: what
+// is computed, if it is one of matrices.
 template <typename Plan>
-absl::Status AddSums(OpPlanner& op, const Sums& sums, const Plan& plan) {
+absl::Status AddSums(OpPlanner& op, const Sums& sums, const Plan& plan,
+                     const kernels::ProductShape* product = nullptr) {
   ASSIGN_OR_RETURN(const StoredOutput output,
                    StoredOutputOf(op, sums.output_slot, sums.layout, sums.channels));
   ASSIGN_OR_RETURN(const CodeType input_type, CodeTypeOf(op, sums.input_slot));
@@ -174,24 +234,17 @@ absl::Status AddSums(OpPlanner& op, const Sums& sums, const Plan& plan) {
   ASSIGN_OR_RETURN(const StoredResults stored, PlanStore(op, output, {input, packed}));
   std::vector<Buffer> reads = channels.WithReads({input, packed});
   if (weights.zero_points) reads.push_back(*weights.zero_points);
+  const SumsRun run{kernel, channels, input, packed, weights.zero_points, stored};
   StepKernel step{stored.operands.WithOperands(std::move(reads)),
                   {stored.output},
-                  [=](const StepContext& run) {
-                    RETURN_IF_ERROR(channels.Check(run));
-                    kernels::SumOperands operands = channels.In(run, input, packed);
-                    if (weights.zero_points) {
-                      operands.weight_zero_points = run.Of<int32_t>(*weights.zero_points);
-                    }
-                    stored.Run(run, [&](kernels::EpilogueOperands stages, Output out) {
-                      operands.epilogue = stages;
-                      kernel->Run(operands, out);
-                    });
-                    return absl::OkStatus();
-                  },
+                  run,
                   kernel->implementation(),
                   sums.operations,
                   output.NameOf(op)};
   step.beside_floats = kernel->beside_floats();
+  if (product != nullptr && run.HasRows(*product)) {
+    step.run = FunctionOfRows{run, RowsOf(run, *product, channels.CodingOf(input_type))};
+  }
   op.AddStep(std::move(step));
   return absl::OkStatus();
 }
@@ -296,9 +349,11 @@ absl::Status PlanProduct(OpPlanner& op, const absl::StatusOr<PlannedProduct>& pr
   ASSIGN_OR_RETURN(const bool are_wide, AreWide(op, sums));
   if (are_wide) return AddWideSums(op, sums, shape);
   return AddSums(
-      op, sums, [&](const kernels::SumCoding& coding, const Epilogue& epilogue, OutputType output) {
+      op, sums,
+      [&](const kernels::SumCoding& coding, const Epilogue& epilogue, OutputType output) {
         return kernels::PlanIntegerProduct(shape, coding, epilogue, output);
-      });
+      },
+      &shape);
 }
 
 absl::Status PlanMul(OpPlanner& op) { return PlanProduct(op, MulProduct(op)); }

@@ -109,6 +109,8 @@ class OpPlanner {
   const Demand& demand() const { return planning_.demand; }
   // The op of this block whose gradient this op computes (GradientMatcher::ForwardOf).
   const Op* ForwardOp() const;
+  // Whether it computes the gradient of an op of this block.
+  bool IsGradient(const Op& op) const;
   // The gradient ops of an op that run in this block and read something that it writes.
   std::vector<const Op*> GradientsOf(const Op& forward) const;
   PlanBuilder& builder() { return planning_.builder; }

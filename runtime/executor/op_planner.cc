@@ -315,6 +315,7 @@ void OpPlanner::AddStep(StepKernel kernel) {
                kernel.in_each_run,
                std::move(kernel.loops)};
   step.beside_floats = kernel.beside_floats;
+  step.is_repeatable = kernel.is_repeatable;
   planning_.builder.AddStep(std::move(step));
 }
 

@@ -48,6 +48,7 @@ struct StepKernel {
   bool in_each_run = false;  // Step::in_each_run
   std::vector<ElementLoop> loops = {};
   std::optional<double> beside_floats = std::nullopt;  // Step::beside_floats
+  bool is_repeatable = false;                          // Step::is_repeatable
 };
 
 // Plans a block that an op runs.

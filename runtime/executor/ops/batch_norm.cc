@@ -106,16 +106,18 @@ void Follow(float momentum, absl::Span<const float> before, absl::Span<const flo
 void DeferElements(OpPlanner& op, const NormalizedValue& y, const Value& result) {
   PlanBuilder& builder = op.builder();
   builder.Defer(result, op.InputType("X"), FormOf(op).layout(), [=, &builder](Buffer out) {
-    builder.AddStep({y.name,
-                     nullptr,
-                     y.norm->implementation(),
-                     {y.x, y.mean, y.variance, y.inverse_deviation, y.factors, y.addends},
-                     {out},
-                     0,
-                     [=](const StepContext& run) {
-                       y.norm->Normalize(run.Floats(y.x), y.Statistics(run), run.Floats(out));
-                       return absl::OkStatus();
-                     }});
+    Step step{y.name,
+              nullptr,
+              y.norm->implementation(),
+              {y.x, y.mean, y.variance, y.inverse_deviation, y.factors, y.addends},
+              {out},
+              0,
+              [=](const StepContext& run) {
+                y.norm->Normalize(run.Floats(y.x), y.Statistics(run), run.Floats(out));
+                return absl::OkStatus();
+              }};
+    step.is_repeatable = true;
+    builder.AddStep(std::move(step));
   });
   builder.Attach(result, y);
 }

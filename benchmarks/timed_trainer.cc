@@ -22,11 +22,12 @@ std::optional<TranspileOptions> OptionsOf(TrainedAs trained_as) {
 }  // namespace
 
 TimedTrainer::TimedTrainer(Network network, TrainedAs trained_as, bool profile, int threads,
-                           BackwardPrecision backward)
-    : TimedTrainer(std::move(network), OptionsOf(trained_as), profile, threads, backward) {}
+                           BackwardPrecision backward, double recomputing)
+    : TimedTrainer(std::move(network), OptionsOf(trained_as), profile, threads, backward,
+                   recomputing) {}
 
 TimedTrainer::TimedTrainer(Network network, std::optional<TranspileOptions> quantized, bool profile,
-                           int threads, BackwardPrecision backward)
+                           int threads, BackwardPrecision backward, double recomputing)
     : network_(std::move(network)),
       threads_(threads),
       image_(*Tensor::Allocate(VarType::FP32, network_.image_dims)),
@@ -44,6 +45,7 @@ TimedTrainer::TimedTrainer(Network network, std::optional<TranspileOptions> quan
   options.profile = profile;
   options.threads = threads;
   options.backward = backward;
+  options.recomputing = recomputing;
   auto made = executor::Executor::Create(network_.main, &scope_, options);
   CHECK(made.ok()) << made.status();
   executor_ = *std::move(made);

@@ -34,10 +34,11 @@ class TimedTrainer {
  public:
   // With its parameters, ready to step.
   TimedTrainer(Network network, TrainedAs trained_as, bool profile = false, int threads = 1,
-               BackwardPrecision backward = BackwardPrecision::kFloat);
+               BackwardPrecision backward = BackwardPrecision::kFloat, double recomputing = 0);
   // Quantized as the options say, but for their startup program; without any, in float.
   TimedTrainer(Network network, std::optional<TranspileOptions> quantized, bool profile = false,
-               int threads = 1, BackwardPrecision backward = BackwardPrecision::kFloat);
+               int threads = 1, BackwardPrecision backward = BackwardPrecision::kFloat,
+               double recomputing = 0);
 
   // Gives the seconds of the step: of the processor on one thread, and of the clock on several.
   double Step();

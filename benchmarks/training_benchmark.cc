@@ -28,6 +28,7 @@
 
 DEFINE_int32(threads, 1, "how many threads a step uses");
 DEFINE_string(backward, "f32", "what gradients multiply: f32 or bf16");
+DEFINE_int32(recompute, 0, "the percent of its time that a step may take longer for less memory");
 
 namespace fixpoint {
 namespace {
@@ -42,7 +43,7 @@ TimedTrainer Trainer(const std::string& name, int64_t batch, bool quantized, boo
                      BackwardPrecision backward = BackwardPrecision::kFloat) {
   return TimedTrainer(BuildNetwork(name, batch),
                       quantized ? TrainedAs::kQuantized : TrainedAs::kFloat, profile, FLAGS_threads,
-                      backward);
+                      backward, FLAGS_recompute / 100.0);
 }
 
 double Median(std::vector<double> values) {

@@ -29,6 +29,7 @@ absl::StatusOr<std::unique_ptr<Backend>> MakeExecutor(const Program& program, Sc
   of_executor.seed = options.seed;
   of_executor.threads = options.threads;
   of_executor.backward = options.backward;
+  of_executor.recomputing = options.recomputing;
   of_executor.check_finite = options.check_finite;
   of_executor.max_iterations = options.max_iterations;
   of_executor.profile = options.profile;

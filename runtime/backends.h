@@ -40,6 +40,10 @@ struct BackendOptions {
   int threads = 1;
   // What the gradients of convolutions and products multiply.
   BackwardPrecision backward = BackwardPrecision::kFloat;
+  // The part of its expected time that a run may take longer, so that it needs less memory: the
+  // executor computes values again instead of holding them, with the same bits. The reference
+  // interpreter holds all.
+  double recomputing = 0;
   // Whether a run checks every value that one of its ops writes, and ends with an error
   // (NotFiniteError) that names the first op with one that is not finite. The values are the same
   // as without the check; it may take longer. Feeds, and what ops read from the scope, are checked

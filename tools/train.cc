@@ -54,6 +54,9 @@ DEFINE_int64(stop_after, 0, "End after N evaluations without a better one (--kee
 DEFINE_string(backward, "f32",
               "What the gradients of convolutions and products multiply: f32, or bf16, which is "
               "faster and needs a processor with AVX512_BF16.");
+DEFINE_int32(recompute, 0,
+             "Take less memory: compute values again instead of holding them for the backward "
+             "pass, with the same results; a step may take N percent longer.");
 DEFINE_string(save, "", "Folder for the trained parameters, a file for each.");
 DEFINE_string(metrics, "", "File for measurements, a line of JSON each; - for stdout.");
 DEFINE_string(report, "",
@@ -79,8 +82,8 @@ ToolHelp Help() {
         "scores", "measure", kPluginFlag}},
       {"How to train:",
        {"epochs", "steps", "batch_size", "learning_rate", "seed", "augment_padding", "augment_flip",
-        "eval_every", "keep_best", "stop_after", "reestimate_batch_norm", "backward", "backend",
-        "threads", "max_iterations", "check_finite"}},
+        "eval_every", "keep_best", "stop_after", "reestimate_batch_norm", "backward", "recompute",
+        "backend", "threads", "max_iterations", "check_finite"}},
       {"What to write:",
        {"save", "metrics", "report", "dump", "dump_output", "dump_plan", "profile"}},
       {"Checkpoints:", {"checkpoint_dir", "checkpoint_every", "keep_checkpoints", "resume"}}};
@@ -105,6 +108,7 @@ absl::Status CheckFlags(const CommandLine& line) {
   }
   RETURN_IF_ERROR(CheckAtLeast("epochs", FLAGS_epochs, 1));
   RETURN_IF_ERROR(CheckAtLeast("steps", FLAGS_steps, line.IsGiven("steps") ? 1 : 0));
+  RETURN_IF_ERROR(CheckAtLeast("recompute", FLAGS_recompute, 0));
   RETURN_IF_ERROR(CheckAtLeast("augment_padding", FLAGS_augment_padding, 0));
   RETURN_IF_ERROR(CheckAtLeast("eval_every", FLAGS_eval_every, 0));
   RETURN_IF_ERROR(CheckAtLeast("checkpoint_every", FLAGS_checkpoint_every, 0));
@@ -191,6 +195,7 @@ absl::StatusOr<ExitCode> Run(const CommandLine& line) {
                         absl::StrCat("--backward=", FLAGS_backward, ": ", exists.message()));
   }
   command.backend_options.backward = *backward;
+  command.backend_options.recomputing = FLAGS_recompute / 100.0;
   command.dump_plan = flags.dump_plan;
   command.save = FLAGS_save;
   command.metrics = FLAGS_metrics;

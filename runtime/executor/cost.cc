@@ -59,6 +59,7 @@ CodedProducts CountCodedProducts(const Plan& plan) {
   CodedProducts products;
   for (const std::vector<Step>* steps : {&plan.constant_steps, &plan.steps}) {
     for (const Step& step : *steps) {
+      if (step.is_again) continue;
       if (step.beside_floats) products.all += ProductsOf(step);
       if (step.is_slower_than_floats()) ++products.slower_than_floats;
       if (step.block != nullptr) products += CountCodedProducts(*step.block);

@@ -37,6 +37,9 @@ struct ExecutorOptions {
   uint64_t seed = 0;
   int threads = 1;
   BackwardPrecision backward = BackwardPrecision::kFloat;
+  // The part of its expected time that a run may take longer, so that it needs less memory: values
+  // are computed again instead of being held (recomputing.h), with the same bits.
+  double recomputing = 0;
   // Whether a step that writes an FP32 that is not finite ends the run; no step then does the work
   // of two ops.
   bool check_finite = false;

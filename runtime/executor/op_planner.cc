@@ -108,6 +108,10 @@ OpPlanner::OpPlanner(const Op& op, const Planning& planning)
 
 const Op* OpPlanner::ForwardOp() const { return planning_.gradients.ForwardOf(op_); }
 
+bool OpPlanner::IsGradient(const Op& op) const {
+  return planning_.gradients.ForwardOf(op) != nullptr;
+}
+
 std::vector<const Op*> OpPlanner::GradientsOf(const Op& forward) const {
   std::vector<const Op*> gradients;
   for (const Argument* output : forward.outputs()) {
@@ -311,6 +315,7 @@ void OpPlanner::AddStep(StepKernel kernel) {
                kernel.in_each_run,
                std::move(kernel.loops)};
   step.beside_floats = kernel.beside_floats;
+  step.is_repeatable = kernel.is_repeatable;
   planning_.builder.AddStep(std::move(step));
 }
 

@@ -48,6 +48,7 @@ struct StepKernel {
   bool in_each_run = false;  // Step::in_each_run
   std::vector<ElementLoop> loops = {};
   std::optional<double> beside_floats = std::nullopt;  // Step::beside_floats
+  bool is_repeatable = false;                          // Step::is_repeatable
 };
 
 // Plans a block that an op runs.
@@ -109,6 +110,8 @@ class OpPlanner {
   const Demand& demand() const { return planning_.demand; }
   // The op of this block whose gradient this op computes (GradientMatcher::ForwardOf).
   const Op* ForwardOp() const;
+  // Whether it computes the gradient of an op of this block.
+  bool IsGradient(const Op& op) const;
   // The gradient ops of an op that run in this block and read something that it writes.
   std::vector<const Op*> GradientsOf(const Op& forward) const;
   PlanBuilder& builder() { return planning_.builder; }

@@ -87,7 +87,7 @@ struct BufferInfo {
   TensorType type;
   Layout layout = Layout::kRowMajor;
   Place place = Place::kArena;
-  // For kArena and kConstantScratch: the steps between which it holds something, and where; -1: no
+  // For kArena and kConstantScratch: the first and the last step that touch it, and where; -1: no
   // step touches it. In a block's plan, where kConstant is, too.
   int first_step = -1;
   int last_step = -1;
@@ -183,6 +183,11 @@ struct Step {
   // Of products of codes of 8 bits: how fast they are as a multiple of those of floats
   // (runtime/kernels/integer_sums.h).
   std::optional<double> beside_floats = std::nullopt;
+  // Whether what it writes follows from what it reads alone, so that it may be computed again
+  // (recomputing.h).
+  bool is_repeatable = false;
+  // Whether it computes again what a step before it wrote; in between, the memory is free.
+  bool is_again = false;
 
   // Rates are good to a twentieth.
   bool is_slower_than_floats() const { return beside_floats && *beside_floats < 0.95; }

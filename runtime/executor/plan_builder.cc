@@ -14,6 +14,7 @@
 #include "runtime/executor/constants.h"
 #include "runtime/executor/fusion.h"
 #include "runtime/executor/keeping.h"
+#include "runtime/executor/recomputing.h"
 #include "runtime/executor/row_blocks.h"
 #include "runtime/kernels/code_conversion.h"
 #include "runtime/kernels/fake_quantize.h"
@@ -489,6 +490,7 @@ absl::StatusOr<Plan> PlanBuilder::Finish(const std::vector<const Value*>& fetche
     FuseSteps(&in_place_, &plan_);
     RunInRowBlocks(&in_place_, &plan_);
   }
+  if (form.recomputing > 0) ComputeAgain(form.recomputing, in_place_, &plan_);
   using Place = BufferInfo::Place;
   plan_.constant_scratch_bytes =
       PlaceBuffers(in_place_, plan_.constant_steps, Place::kConstantScratch, &plan_);

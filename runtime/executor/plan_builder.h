@@ -191,11 +191,13 @@ class PlanBuilder {
   // Returns the plan: with the fetches, with the last values of persistable variables in their
   // tensors, with steps fused (fusion.h) unless it `keeps_all` values and, if it `has_constants` or
   // is that of a block which is run again and again, with those or its invariants set apart
-  // (constants.h); of such a block, with what it is given that varies from run to run.
+  // (constants.h); of such a block, with what it is given that varies from run to run; with steps
+  // that run again (recomputing.h).
   struct Form {
     bool keeps_all = false;
     bool has_constants = false;
     std::optional<std::vector<Buffer>> varying = std::nullopt;
+    double recomputing = 0;  // PlanRequest::recomputing
   };
   absl::StatusOr<Plan> Finish(const std::vector<const Value*>& fetches, Form form);
 

@@ -114,6 +114,7 @@ absl::StatusOr<PlannedRun*> PlanCache::FindOrPlan(absl::Span<const Feed> feeds,
   request.observation = options_.observation;
   request.has_constants = options_.constants != nullptr;
   request.backward = options_.backward;
+  request.recomputing = options_.recomputing;
   // First, because the new plan takes what kernels of the old one leave.
   if (runs_.size() == kMostPlans) {
     runs_.erase(std::min_element(runs_.begin(), runs_.end(), [](const auto& a, const auto& b) {

@@ -63,6 +63,7 @@ class Planner final : public BlockPlanner {
     PlanBuilder::Form form;
     form.keeps_all = request_.keeps_all;
     form.has_constants = request_.has_constants;
+    form.recomputing = request_.recomputing;
     return builder.Finish(fetched, form);
   }
 

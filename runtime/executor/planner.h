@@ -54,6 +54,7 @@ struct PlanRequest {
   // them alone is computed once.
   bool has_constants = false;
   BackwardPrecision backward = BackwardPrecision::kFloat;
+  double recomputing = 0;  // ExecutorOptions::recomputing
 };
 
 // An op that runs.

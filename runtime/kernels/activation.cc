@@ -154,4 +154,23 @@ void ActivateBackward(const Activation& activation, absl::Span<const float> sour
   }
 }
 
+void MarkPassed(absl::Span<const float> y, absl::Span<uint8_t> passed) {
+  CHECK_EQ(passed.size(), y.size());
+  ParallelFor(y.size(), 5, [y = y.data(), passed = passed.data()](int64_t begin, int64_t end) {
+#pragma GCC ivdep
+    for (int64_t i = begin; i < end; ++i) passed[i] = y[i] > 0.0f ? 1 : 0;
+  });
+}
+
+void PassBackward(absl::Span<const uint8_t> passed, absl::Span<const float> dy,
+                  absl::Span<float> dx) {
+  CHECK_EQ(passed.size(), dy.size());
+  CHECK_EQ(dx.size(), dy.size());
+  ParallelFor(dy.size(), 9,
+              [passed = passed.data(), dy = dy.data(), dx = dx.data()](int64_t begin, int64_t end) {
+#pragma GCC ivdep  // dx may be dy
+                for (int64_t i = begin; i < end; ++i) dx[i] = dy[i] * static_cast<float>(passed[i]);
+              });
+}
+
 }  // namespace fixpoint::kernels

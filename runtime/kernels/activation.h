@@ -3,6 +3,7 @@
 #ifndef FIXPOINT_RUNTIME_KERNELS_ACTIVATION_H_
 #define FIXPOINT_RUNTIME_KERNELS_ACTIVATION_H_
 
+#include <cstdint>
 #include <optional>
 
 #include "absl/types/span.h"
@@ -25,6 +26,12 @@ void Activate(const Activation& activation, absl::Span<const float> x, absl::Spa
 // be y, and for a clip x. dx may be dy. REQUIRES: there is a kernel.
 void ActivateBackward(const Activation& activation, absl::Span<const float> source,
                       absl::Span<const float> dy, absl::Span<float> dx);
+
+// All that the gradient of relu reads of y: 1 where it is above 0, else 0.
+void MarkPassed(absl::Span<const float> y, absl::Span<uint8_t> passed);
+// That gradient. dx may be dy.
+void PassBackward(absl::Span<const uint8_t> passed, absl::Span<const float> dy,
+                  absl::Span<float> dx);
 
 }  // namespace fixpoint::kernels
 

@@ -21,7 +21,7 @@ namespace {
 using Relu = BatchNormShape::Relu;
 
 // The number of rows that Wide() makes.
-constexpr int64_t kWideRows = 5;
+constexpr int64_t kWideRows = 6;
 
 // The most wide rows in a piece, and the most elements whose sums are kept in float at once; a wide
 // row that is longer is a row of the tensor.
@@ -286,24 +286,48 @@ void BatchNorm::FindGradientStatistics(absl::Span<const float> x, absl::Span<con
       });
 }
 
-void BatchNorm::Backward(absl::Span<const float> x, absl::Span<const float> dy,
-                         const BatchStatistics& statistics, const GradientStatistics& of_gradient,
-                         absl::Span<float> dx) {
+template <typename Store>
+void BatchNorm::BackwardAll(absl::Span<const float> x, absl::Span<const float> dy,
+                            const BatchStatistics& statistics,
+                            const GradientStatistics& of_gradient, Store store) {
   CHECK_EQ(static_cast<int64_t>(x.size()), shape_.size());
-  CHECK(dy.size() == x.size() && dx.size() == x.size());
+  CHECK_EQ(dy.size(), x.size());
   const GradientRow row = {x.data(),
                            dy.data(),
                            Wide(0, statistics.factors).data(),
                            Wide(1, statistics.addends).data(),
                            Wide(2, statistics.mean).data(),
                            Wide(3, of_gradient.means).data(),
-                           Wide(4, of_gradient.slopes).data(),
-                           dx.data()};
+                           Wide(4, of_gradient.slopes).data()};
   if (shape_.relu != Relu::kNone) {
-    ForEachWideRow(12, [=](int64_t at, int64_t size) { row.Write<true>(at, size); });
+    ForEachWideRow(12, [=](int64_t at, int64_t size) { row.Write<true>(at, size, store); });
   } else {
-    ForEachWideRow(12, [=](int64_t at, int64_t size) { row.Write<false>(at, size); });
+    ForEachWideRow(12, [=](int64_t at, int64_t size) { row.Write<false>(at, size, store); });
   }
+}
+
+void BatchNorm::Backward(absl::Span<const float> x, absl::Span<const float> dy,
+                         const BatchStatistics& statistics, const GradientStatistics& of_gradient,
+                         absl::Span<float> dx) {
+  CHECK_EQ(dx.size(), x.size());
+  BackwardAll(x, dy, statistics, of_gradient,
+              [dx = dx.data()](int64_t at, int64_t, float gradient) { dx[at] = gradient; });
+}
+
+void BatchNorm::Backward(absl::Span<const float> x, absl::Span<const float> dy,
+                         const BatchStatistics& statistics, const GradientStatistics& of_gradient,
+                         absl::Span<const float> multipliers, absl::Span<Bfloat16> dx) {
+  CHECK_EQ(dx.size(), x.size());
+  if (multipliers.empty()) {
+    return BackwardAll(
+        x, dy, statistics, of_gradient,
+        [dx = dx.data()](int64_t at, int64_t, float gradient) { dx[at] = ToBfloat16(gradient); });
+  }
+  BackwardAll(x, dy, statistics, of_gradient,
+              [multipliers = Wide(5, multipliers).data(), dx = dx.data()](int64_t at, int64_t i,
+                                                                          float gradient) {
+                dx[at] = ToBfloat16(gradient * multipliers[i]);
+              });
 }
 
 std::string BatchNorm::implementation() const { return LoopsName(); }

@@ -12,6 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "runtime/kernels/bfloat16.h"
 #include "runtime/kernels/fake_quantize.h"
 
 namespace fixpoint::kernels {
@@ -80,6 +81,11 @@ class BatchNorm {
   void Backward(absl::Span<const float> x, absl::Span<const float> dy,
                 const BatchStatistics& statistics, const GradientStatistics& of_gradient,
                 absl::Span<float> dx);
+  // The same in bfloat16: a float, times the multiplier of its channel, if there are any, and then
+  // rounded.
+  void Backward(absl::Span<const float> x, absl::Span<const float> dy,
+                const BatchStatistics& statistics, const GradientStatistics& of_gradient,
+                absl::Span<const float> multipliers, absl::Span<Bfloat16> dx);
 
   // The name that LoopsName (vectorised.h) gives.
   std::string implementation() const;
@@ -105,6 +111,10 @@ class BatchNorm {
   template <bool kHasRelu>
   void SumGradients(absl::Span<const float> x, absl::Span<const float> dy,
                     const BatchStatistics& statistics);
+  template <typename Store>
+  void BackwardAll(absl::Span<const float> x, absl::Span<const float> dy,
+                   const BatchStatistics& statistics, const GradientStatistics& of_gradient,
+                   Store store);
   template <typename Code>
   void NormalizeToCodes(absl::Span<const float> x, const BatchStatistics& statistics, float range,
                         const CodeRange& rule, absl::Span<Code> codes);

@@ -200,7 +200,8 @@ inline void TakeEnds(const float* rows, int64_t size, int64_t channels, float* e
   }
 }
 
-// Computes dx for a row, which may be several rows of the tensor.
+// Computes dx for a row, which may be several rows of the tensor, and calls store(place, element of
+// the row, dx).
 struct GradientRow {
   const float* x;
   const float* dy;
@@ -209,15 +210,14 @@ struct GradientRow {
   const float* mean;
   const float* means;
   const float* slopes;
-  float* dx;
 
-  template <bool kHasRelu>
-  inline void Write(int64_t at, int64_t size) const {
+  template <bool kHasRelu, typename Store>
+  inline void Write(int64_t at, int64_t size, Store store) const {
 #pragma GCC ivdep
     for (int64_t i = 0; i < size; ++i) {
       const float value = x[at + i];
       const float gradient = Passed<kHasRelu>(value * factors[i] + addends[i], dy[at + i]);
-      dx[at + i] = factors[i] * (gradient - means[i] - (value - mean[i]) * slopes[i]);
+      store(at + i, i, factors[i] * (gradient - means[i] - (value - mean[i]) * slopes[i]));
     }
   }
 };

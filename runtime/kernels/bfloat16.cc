@@ -2,24 +2,10 @@
 
 #include <glog/logging.h>
 
-#include <cstring>
-
 #include "oneapi/dnnl/dnnl.hpp"
 #include "runtime/kernels/parallel_for.h"
 
 namespace fixpoint::kernels {
-namespace {
-
-inline Bfloat16 Rounded(float x) {
-  uint32_t bits;
-  std::memcpy(&bits, &x, sizeof bits);
-  const uint32_t upper = bits >> 16;
-  const uint32_t rounded = (bits + 0x7fff + (upper & 1)) >> 16;
-  return static_cast<Bfloat16>(x == x ? rounded : upper | 0x40);
-}
-
-}  // namespace
-
 bool HasBfloat16Products() {
   const int wanted = static_cast<int>(dnnl::cpu_isa::avx512_core_bf16);
   return (static_cast<int>(dnnl::get_effective_cpu_isa()) & wanted) == wanted;
@@ -37,7 +23,7 @@ void RoundToBfloat16(absl::Span<const float> x, absl::Span<Bfloat16> rounded) {
   ParallelFor(x.size(), sizeof(float) + sizeof(Bfloat16),
               [x = x.data(), rounded = rounded.data()](int64_t begin, int64_t end) {
 #pragma GCC ivdep
-                for (int64_t i = begin; i < end; ++i) rounded[i] = Rounded(x[i]);
+                for (int64_t i = begin; i < end; ++i) rounded[i] = ToBfloat16(x[i]);
               });
 }
 
@@ -54,7 +40,7 @@ void RoundToBfloat16(absl::Span<const float> x, absl::Span<const float> factors,
                   const float* const from = x + line * length;
                   Bfloat16* const to = rounded + line * length;
 #pragma GCC ivdep
-                  for (int64_t i = 0; i < length; ++i) to[i] = Rounded(from[i] * factors[i]);
+                  for (int64_t i = 0; i < length; ++i) to[i] = ToBfloat16(from[i] * factors[i]);
                 }
               });
 }
@@ -68,7 +54,7 @@ void CodesToBfloat16(absl::Span<const Code> codes, int32_t zero_point,
 #pragma GCC ivdep
                 for (int64_t i = begin; i < end; ++i) {
                   numbers[i] =
-                      Rounded(static_cast<float>(static_cast<int32_t>(codes[i]) - zero_point));
+                      ToBfloat16(static_cast<float>(static_cast<int32_t>(codes[i]) - zero_point));
                 }
               });
 }

@@ -5,6 +5,7 @@
 #define FIXPOINT_RUNTIME_KERNELS_BFLOAT16_H_
 
 #include <cstdint>
+#include <cstring>
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
@@ -19,7 +20,15 @@ bool HasBfloat16Products();
 // Error (kFailedPrecondition): there are none.
 absl::Status CheckBfloat16Products();
 
-// x, rounded half to even; a NaN stays one.
+// Rounded half to even; a NaN stays one.
+inline Bfloat16 ToBfloat16(float x) {
+  uint32_t bits;
+  std::memcpy(&bits, &x, sizeof bits);
+  const uint32_t upper = bits >> 16;
+  const uint32_t rounded = (bits + 0x7fff + (upper & 1)) >> 16;
+  return static_cast<Bfloat16>(x == x ? rounded : upper | 0x40);
+}
+
 void RoundToBfloat16(absl::Span<const float> x, absl::Span<Bfloat16> rounded);
 // The same of lines of x, each element times the factor of its place in the line. REQUIRES: lines
 // as long as `factors`.

@@ -189,6 +189,15 @@ TEST_F(Train, MultipliesBfloat16InTheBackwardPass) {
   EXPECT_TRUE(BytesOf("resumed") == BytesOf("once"));
 }
 
+TEST_F(Train, ComputesTheSameInLessMemory) {
+  ASSERT_EQ(Run({"--steps=8", "--save=held"}).exit_code, 0);
+  ASSERT_EQ(Run({"--steps=8", "--recompute=20", "--save=computed_again"}).exit_code, 0);
+  EXPECT_TRUE(BytesOf("held") == BytesOf("computed_again"));
+  const BinaryRun refused = Run({"--steps=8", "--recompute=-1"});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("--recompute"));
+}
+
 TEST_F(Train, RefusesABackwardPassThatTheProcessorLacks) {
   setenv("ONEDNN_MAX_CPU_ISA", "AVX512_CORE", /*overwrite=*/1);
   const BinaryRun run = Run({"--steps=1", "--backward=bf16"});

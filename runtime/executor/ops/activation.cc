@@ -2,6 +2,7 @@
 
 #include "runtime/kernels/activation.h"
 
+#include <cstdint>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -9,6 +10,7 @@
 #include "proto/base/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/element_step.h"
+#include "runtime/executor/ops/passed_elements.h"
 
 namespace fixpoint::executor {
 namespace {
@@ -32,6 +34,15 @@ absl::Status PlanActivation(OpPlanner& op) {
   return absl::OkStatus();
 }
 
+absl::Status PlanPassedGradient(OpPlanner& op, Buffer passed, Layout layout) {
+  ASSIGN_OR_RETURN(const Buffer dy, op.ReadFloats("Out@GRAD", layout));
+  const Buffer dx = op.WriteOver("X@GRAD", op.InputType("Out@GRAD"), layout, dy);
+  AddElementStep(op, {passed, dy}, dx, [](const kernels::ElementBlock& block) {
+    kernels::PassBackward(block.In<uint8_t>(0), block.In<float>(1), block.Out<float>());
+  });
+  return absl::OkStatus();
+}
+
 absl::Status PlanGradient(OpPlanner& op, const char* type) {
   const Activation activation = ActivationOf(type, op.attributes());
   const auto source = kernels::GradientSourceOf(activation.function);
@@ -40,6 +51,11 @@ absl::Status PlanGradient(OpPlanner& op, const char* type) {
   if (op.type() == "leaky_relu_grad" && !op.HasInput("X")) slot = "Out";
   const Layout layout = op.InputLayout("Out@GRAD");
   RETURN_IF_ERROR(op.CheckDims("Out@GRAD", op.InputDims(slot)));
+  if (op.type() == "relu_grad") {
+    if (const auto passed = FindPassedElements(op, slot, layout)) {
+      return PlanPassedGradient(op, *passed, layout);
+    }
+  }
   ASSIGN_OR_RETURN(const Buffer read, op.ReadFloats(slot, layout));
   ASSIGN_OR_RETURN(const Buffer dy, op.ReadFloats("Out@GRAD", layout));
   const Buffer dx = op.WriteOver("X@GRAD", op.InputType("Out@GRAD"), layout, dy);

@@ -106,16 +106,18 @@ void Follow(float momentum, absl::Span<const float> before, absl::Span<const flo
 void DeferElements(OpPlanner& op, const NormalizedValue& y, const Value& result) {
   PlanBuilder& builder = op.builder();
   builder.Defer(result, op.InputType("X"), FormOf(op).layout(), [=, &builder](Buffer out) {
-    builder.AddStep({y.name,
-                     nullptr,
-                     y.norm->implementation(),
-                     {y.x, y.mean, y.variance, y.inverse_deviation, y.factors, y.addends},
-                     {out},
-                     0,
-                     [=](const StepContext& run) {
-                       y.norm->Normalize(run.Floats(y.x), y.Statistics(run), run.Floats(out));
-                       return absl::OkStatus();
-                     }});
+    Step step{y.name,
+              nullptr,
+              y.norm->implementation(),
+              {y.x, y.mean, y.variance, y.inverse_deviation, y.factors, y.addends},
+              {out},
+              0,
+              [=](const StepContext& run) {
+                y.norm->Normalize(run.Floats(y.x), y.Statistics(run), run.Floats(out));
+                return absl::OkStatus();
+              }};
+    step.is_repeatable = true;
+    builder.AddStep(std::move(step));
   });
   builder.Attach(result, y);
 }
@@ -257,6 +259,27 @@ absl::Status PlanGradientOfGiven(OpPlanner& op, const kernels::BatchNormShape& s
   return absl::OkStatus();
 }
 
+void DeferGradient(OpPlanner& op, const UncomputedGradient& gradient) {
+  PlanBuilder& builder = op.builder();
+  const Value& dx = op.OutputValue("X@GRAD");
+  builder.Defer(dx, op.InputType("X"), gradient.layout, [=, &builder](Buffer out) {
+    builder.MayLieIn(out, gradient.dy);
+    builder.AddStep({gradient.name,
+                     nullptr,
+                     gradient.y.norm->implementation(),
+                     gradient.Reads(),
+                     {out},
+                     0,
+                     [=](const StepContext& run) {
+                       gradient.y.norm->Backward(run.Floats(gradient.x), run.Floats(gradient.dy),
+                                                 gradient.y.Statistics(run),
+                                                 gradient.Statistics(run), run.Floats(out));
+                       return absl::OkStatus();
+                     }});
+  });
+  builder.Attach(dx, gradient);
+}
+
 absl::Status PlanGradient(OpPlanner& op) {
   ASSIGN_OR_RETURN(const kernels::BatchNormShape shape, ShapeOf(op));
   if (!UsesBatch(op)) return PlanGradientOfGiven(op, shape);
@@ -281,38 +304,29 @@ absl::Status PlanGradient(OpPlanner& op) {
   }
   ASSIGN_OR_RETURN(const Buffer dy, op.builder().Read(dy_value, layout));
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", layout));
-  const Buffer dx = op.WriteAs("X@GRAD", op.InputType("X"), layout);
-  op.builder().MayLieIn(dx, dy);
   const Buffer dscale = op.WriteAs("Scale@GRAD", op.InputType("Scale"));
   const Buffer dbias = op.WriteAs("Bias@GRAD", op.InputType("Scale"));
   const NormalizedValue& y = forward->y;
-  const int64_t channels = shape.channels;
-  const Buffer means = op.Scratch("means", VarType::FP32, channels);
-  const Buffer slopes = op.Scratch("slopes", VarType::FP32, channels);
-  const auto of_gradient = [=](const StepContext& run) {
-    return kernels::GradientStatistics{run.Floats(means), run.Floats(slopes)};
-  };
+  const UncomputedGradient gradient = {
+      y,
+      x,
+      dy,
+      op.Scratch("means", VarType::FP32, shape.channels),
+      op.Scratch("slopes", VarType::FP32, shape.channels),
+      layout,
+      of_relu != nullptr ? "batch_norm_grad + relu_grad" : "batch_norm_grad"};
   op.AddStep({{x, dy, y.mean, y.variance, y.inverse_deviation, y.factors, y.addends},
-              {means, slopes, dscale, dbias},
-              [=, y = y, norm = forward->norm](const StepContext& run) {
-                norm->FindGradientStatistics(run.Floats(x), run.Floats(dy), y.Statistics(run),
-                                             of_gradient(run), run.Floats(dscale),
-                                             run.Floats(dbias));
+              {gradient.means, gradient.slopes, dscale, dbias},
+              [=](const StepContext& run) {
+                gradient.y.norm->FindGradientStatistics(
+                    run.Floats(x), run.Floats(dy), gradient.y.Statistics(run),
+                    gradient.Statistics(run), run.Floats(dscale), run.Floats(dbias));
                 return absl::OkStatus();
               },
-              forward->norm->implementation(),
+              y.norm->implementation(),
               0,
               "batch_norm_grad statistics"});
-  op.AddStep({{x, dy, y.mean, y.variance, y.inverse_deviation, y.factors, y.addends, means, slopes},
-              {dx},
-              [=, y = y, norm = forward->norm](const StepContext& run) {
-                norm->Backward(run.Floats(x), run.Floats(dy), y.Statistics(run), of_gradient(run),
-                               run.Floats(dx));
-                return absl::OkStatus();
-              },
-              forward->norm->implementation(),
-              0,
-              of_relu != nullptr ? "batch_norm_grad + relu_grad" : "batch_norm_grad"});
+  if (op.Wants("X@GRAD")) DeferGradient(op, gradient);
   return absl::OkStatus();
 }
 
@@ -321,6 +335,18 @@ absl::Status PlanGradient(OpPlanner& op) {
 kernels::BatchStatistics NormalizedValue::Statistics(const StepContext& run) const {
   return {run.Floats(mean), run.Floats(variance), run.Floats(inverse_deviation),
           run.Floats(factors), run.Floats(addends)};
+}
+
+kernels::GradientStatistics UncomputedGradient::Statistics(const StepContext& run) const {
+  return {run.Floats(means), run.Floats(slopes)};
+}
+
+std::vector<Buffer> UncomputedGradient::Reads() const {
+  return {x, dy, y.mean, y.variance, y.inverse_deviation, y.factors, y.addends, means, slopes};
+}
+
+const UncomputedGradient* FindUncomputedGradient(PlanBuilder& builder, const Value& value) {
+  return builder.IsDeferred(value) ? builder.Attached<UncomputedGradient>(value) : nullptr;
 }
 
 const NormalizedValue* FindNormalized(PlanBuilder& builder, const Value& value) {

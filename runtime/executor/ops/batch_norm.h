@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "ops/dims.h"
@@ -31,6 +32,23 @@ struct NormalizedValue {
 };
 // Null if a value is no such result, or its elements are held too.
 const NormalizedValue* FindNormalized(PlanBuilder& builder, const Value& value);
+
+// The gradient of a batch_norm's input, likewise.
+struct UncomputedGradient {
+  NormalizedValue y;
+  Buffer x;
+  Buffer dy;
+  Buffer means;
+  Buffer slopes;
+  Layout layout;
+  std::string name;  // "batch_norm_grad + relu_grad"
+
+  kernels::GradientStatistics Statistics(const StepContext& run) const;
+  // What a step that computes it reads.
+  std::vector<Buffer> Reads() const;
+};
+// Null if a value is no such gradient, or its elements are held.
+const UncomputedGradient* FindUncomputedGradient(PlanBuilder& builder, const Value& value);
 
 // a = Scale / sqrt(Variance + epsilon) and b = Bias - Mean * a, every operation rounded to FP32.
 struct AffineNorm {

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "ops/quant_math.h"
 #include "proto/base/status_macros.h"
+#include "runtime/executor/ops/batch_norm.h"
 #include "runtime/kernels/bfloat16.h"
 #include "runtime/kernels/cast.h"
 
@@ -115,6 +116,34 @@ Buffer AddRounding(OpPlanner& op, absl::string_view what, Buffer floats,
               "",
               0,
               absl::StrCat(what, " in bf16")});
+  return rounded;
+}
+
+absl::StatusOr<Buffer> ReadRounded(OpPlanner& op, absl::string_view slot, Layout layout,
+                                   std::optional<Buffer> factors) {
+  const Value& value = op.InputValue(slot);
+  const UncomputedGradient* const found = FindUncomputedGradient(op.builder(), value);
+  if (found == nullptr || found->layout != layout || op.demand().OnlyReader(value) != &op.op()) {
+    ASSIGN_OR_RETURN(const Buffer floats, op.ReadFloats(slot, layout));
+    return AddRounding(op, slot, floats, factors);
+  }
+  const UncomputedGradient gradient = *found;
+  const Buffer rounded = op.Scratch(slot, VarType::BF16, op.InputType(slot).size());
+  std::vector<Buffer> reads = gradient.Reads();
+  if (factors) reads.push_back(*factors);
+  op.AddStep({std::move(reads),
+              {rounded},
+              [=](const StepContext& run) {
+                absl::Span<const float> of_channels;
+                if (factors) of_channels = run.Floats(*factors);
+                gradient.y.norm->Backward(run.Floats(gradient.x), run.Floats(gradient.dy),
+                                          gradient.y.Statistics(run), gradient.Statistics(run),
+                                          of_channels, run.Of<Bfloat16>(rounded));
+                return absl::OkStatus();
+              },
+              gradient.y.norm->implementation(),
+              0,
+              absl::StrCat(gradient.name, " in bf16")});
   return rounded;
 }
 

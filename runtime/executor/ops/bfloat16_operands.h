@@ -41,6 +41,12 @@ absl::StatusOr<FilterMultiples> ReadFilterNumbers(OpPlanner& op, absl::string_vi
 Buffer AddRounding(OpPlanner& op, absl::string_view what, Buffer floats,
                    std::optional<Buffer> factors = std::nullopt);
 
+// The same of an input's floats, which are not computed if the step that does can round them and
+// nothing else reads them.
+// Error: that of OpPlanner::ReadFloats.
+absl::StatusOr<Buffer> ReadRounded(OpPlanner& op, absl::string_view slot, Layout layout,
+                                   std::optional<Buffer> factors);
+
 }  // namespace fixpoint::executor
 
 #endif  // FIXPOINT_RUNTIME_EXECUTOR_OPS_BFLOAT16_OPERANDS_H_

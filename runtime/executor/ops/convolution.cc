@@ -169,23 +169,25 @@ absl::Status PlanConvolution(OpPlanner& op) {
 }
 
 absl::Status PlanGradientOfFilters(OpPlanner& op, const kernels::ConvolutionShape& shape,
-                                   Layout layout, Buffer dy) {
+                                   Layout layout) {
+  ASSIGN_OR_RETURN(const Buffer dy, op.ReadFloats("Output@GRAD", layout));
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("Input", layout));
   const Buffer dfilter = op.WriteAs("Filter@GRAD", op.InputType("Filter"));
   return AddBackwardFilters(op, shape, x, dy, dfilter);
 }
 
 absl::Status PlanGradientOfImages(OpPlanner& op, const kernels::ConvolutionShape& shape,
-                                  Layout layout, Buffer dy) {
+                                  Layout layout) {
+  ASSIGN_OR_RETURN(const Buffer dy, op.ReadFloats("Output@GRAD", layout));
   ASSIGN_OR_RETURN(const Buffer filter, op.ReadFloats("Filter"));
   const Buffer dx = op.WriteAs("Input@GRAD", op.InputType("Input"), layout);
   return AddBackwardImages<float>(op, shape, dy, filter, dx, absl::StrCat(op.type(), " of images"));
 }
 
 absl::Status PlanInBfloat16(OpPlanner& op, const kernels::ConvolutionShape& shape, Layout layout,
-                            Buffer dy, const kernels::GradientsInBfloat16& gradients) {
+                            const kernels::GradientsInBfloat16& gradients) {
   ASSIGN_OR_RETURN(const FilterMultiples filter, ReadFilterNumbers(op, "Filter"));
-  const Buffer rounded = AddRounding(op, "Output@GRAD", dy, filter.factors);
+  ASSIGN_OR_RETURN(const Buffer rounded, ReadRounded(op, "Output@GRAD", layout, filter.factors));
   if (gradients.filters) {
     ASSIGN_OR_RETURN(const Multiples x, ReadInBfloat16(op, "Input", layout));
     const Buffer dfilter = op.WriteAs("Filter@GRAD", op.InputType("Filter"));
@@ -202,21 +204,20 @@ absl::Status PlanGradient(OpPlanner& op) {
   ASSIGN_OR_RETURN(const kernels::ConvolutionShape shape, ConvolutionShapeOf(op));
   const ImageForm form = FormOf(op);
   RETURN_IF_ERROR(op.CheckDims("Output@GRAD", OutputOf(shape, form).dims));
-  ASSIGN_OR_RETURN(const Buffer dy, op.ReadFloats("Output@GRAD", form.layout()));
   kernels::GradientsInBfloat16 rounded;
   if (op.backward() == BackwardPrecision::kBfloat16) rounded = kernels::GradientsForBfloat16(shape);
   const bool wants_filters = op.Wants("Filter@GRAD");
   const bool wants_images = op.Wants("Input@GRAD");
   if (wants_filters && !rounded.filters) {
-    RETURN_IF_ERROR(PlanGradientOfFilters(op, shape, form.layout(), dy));
+    RETURN_IF_ERROR(PlanGradientOfFilters(op, shape, form.layout()));
   }
   if (wants_images && !rounded.images) {
-    RETURN_IF_ERROR(PlanGradientOfImages(op, shape, form.layout(), dy));
+    RETURN_IF_ERROR(PlanGradientOfImages(op, shape, form.layout()));
   }
   rounded.filters &= wants_filters;
   rounded.images &= wants_images;
   if (!rounded.filters && !rounded.images) return absl::OkStatus();
-  return PlanInBfloat16(op, shape, form.layout(), dy, rounded);
+  return PlanInBfloat16(op, shape, form.layout(), rounded);
 }
 
 absl::Status PlanTransposed(OpPlanner& op) {

@@ -269,6 +269,7 @@ void AddOperandSums(OpPlanner& op, const OperandSums& sums,
                   sums.operations,
                   name};
   step.beside_floats = beside_floats;
+  step.is_repeatable = true;
   op.AddStep(std::move(step));
 }
 

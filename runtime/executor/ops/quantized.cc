@@ -34,18 +34,21 @@ void WithCodes(const Codes& codes, const StepContext& run, F f) {
 // Adds the step that quantizes the result of a batch_norm without storing it.
 void AddNormalizedCodes(OpPlanner& op, const NormalizedValue& y, const CodeRange& coding,
                         const Codes& codes) {
-  op.AddStep({{y.x, y.mean, y.variance, y.inverse_deviation, y.factors, y.addends, codes.ranges},
-              {codes.codes},
-              [=](const StepContext& run) {
-                const float range = run.Floats(codes.ranges)[0];
-                WithCodes(codes, run, [&](auto span) {
-                  y.norm->Normalize(run.Floats(y.x), y.Statistics(run), range, coding, span);
-                });
-                return absl::OkStatus();
-              },
-              y.norm->implementation(),
-              0,
-              absl::StrCat(y.name, " + ", op.type())});
+  StepKernel step{
+      {y.x, y.mean, y.variance, y.inverse_deviation, y.factors, y.addends, codes.ranges},
+      {codes.codes},
+      [=](const StepContext& run) {
+        const float range = run.Floats(codes.ranges)[0];
+        WithCodes(codes, run, [&](auto span) {
+          y.norm->Normalize(run.Floats(y.x), y.Statistics(run), range, coding, span);
+        });
+        return absl::OkStatus();
+      },
+      y.norm->implementation(),
+      0,
+      absl::StrCat(y.name, " + ", op.type())};
+  step.is_repeatable = true;
+  op.AddStep(std::move(step));
 }
 
 // Adds the step that quantizes X.

@@ -179,6 +179,40 @@ TEST_F(Bfloat16Gradients, OfFiltersDoNotDependOnTheSizeOfTheirSteps) {
   ExpectEqual(actual.values[0], expected.values[0]);
 }
 
+constexpr char kCodesAndBatchNorm[] = R"(program version=2006002
+  block 0 {
+    fake_quantize_dequantize_abs_max(X=x) -> (Out=xd, OutScale=xs) {bit_length=8}
+    fake_channel_wise_quantize_dequantize_abs_max(X=w) -> (Out=wd, OutScale=ws) {
+      bit_length=8, quant_axis=0}
+    conv2d(Input=xd, Filter=wd) -> (Output=y) {paddings=[1, 1]}
+    batch_norm(X=y, Scale=g, Bias=b, Mean=m, Variance=v) -> (
+      Y=n, MeanOut=m2, VarianceOut=v2, SavedMean=sm, SavedVariance=sv)
+    relu(X=n) -> (Out=z)
+    relu_grad(Out=z, Out@GRAD=dz) -> (X@GRAD=dn)
+    batch_norm_grad(X=y, Scale=g, Bias=b, MeanOut=m2, VarianceOut=v2, SavedMean=sm,
+      SavedVariance=sv, Y@GRAD=dn) -> (X@GRAD=dy, Scale@GRAD=dg, Bias@GRAD=db)
+    conv2d_grad(Input=xd, Filter=wd, Output@GRAD=dy) -> (Input@GRAD=dx, Filter@GRAD=dw) {
+      paddings=[1, 1]}
+  })";
+
+// The gradient of a batch norm is rounded where it is computed, unless something else reads it.
+TEST_F(Bfloat16Gradients, AreRoundedByTheBatchNormBefore) {
+  const auto computed = [](const std::vector<std::string>& fetches) {
+    Scope scope;
+    scope.Set("x", Drawn({2, 8, 9, 7}, 1));
+    scope.Set("w", Drawn({16, 8, 3, 3}, 2));
+    scope.Set("dz", Drawn({2, 16, 9, 7}, 3));
+    for (const char* name : {"g", "b", "m", "v"}) scope.Set(name, Drawn({16}, *name));
+    return Computed(kCodesAndBatchNorm, BackwardPrecision::kBfloat16, &scope, fetches);
+  };
+  const Gradients at_once = computed({"dx", "dw"});
+  const Gradients in_steps = computed({"dx", "dw", "dy"});
+  EXPECT_THAT(at_once.plan, HasSubstr("batch_norm_grad + relu_grad in bf16"));
+  EXPECT_THAT(in_steps.plan, HasSubstr("Output@GRAD in bf16"));
+  EXPECT_THAT(in_steps.plan, Not(HasSubstr("relu_grad in bf16")));
+  for (const size_t i : {0, 1}) EXPECT_EQ(at_once.values[i].bytes(), in_steps.values[i].bytes());
+}
+
 constexpr char kCodesWithZeroPoint[] = R"(program version=2006002
   block 0 {
     fake_quantize_dequantize_affine(X=x, InScale=s, InZeroPoint=z) -> (Out=xd) {

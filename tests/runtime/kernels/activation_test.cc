@@ -304,5 +304,16 @@ TEST(Activation, MultipliesTheGradientThatComesIn) {
   EXPECT_EQ(dx, (std::vector<float>{2, -3, 0}));
 }
 
+TEST(Activation, OfReluHasItsGradientOfWhatItPassed) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<float> y = {1, 0, -0.0f, nan, 1e-45f, -2, 7};
+  std::vector<uint8_t> passed(y.size());
+  MarkPassed(y, absl::MakeSpan(passed));
+  EXPECT_EQ(passed, (std::vector<uint8_t>{1, 0, 0, 0, 1, 0, 1}));
+  std::vector<float> dx = {2, -3, 5, 7, -11, 13, 17};
+  PassBackward(passed, dx, absl::MakeSpan(dx));
+  EXPECT_EQ(dx, (std::vector<float>{2, -0.0f, 0, 0, -11, 0, 17}));
+}
+
 }  // namespace
 }  // namespace fixpoint::kernels

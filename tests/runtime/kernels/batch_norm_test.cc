@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "ops/quant_math.h"
+#include "runtime/kernels/bfloat16.h"
 #include "runtime/kernels/fake_quantize.h"
 #include "runtime/kernels/threads.h"
 
@@ -147,6 +148,31 @@ TEST_P(BatchNorms, GiveTheSameBitsOnAnyNumberOfThreads) {
     if (threads == 1) on_one = all;
     EXPECT_EQ(all, on_one) << threads;
   }
+}
+
+TEST_P(BatchNorms, RoundTheirGradientsToBfloat16) {
+  auto norm = BatchNorm::Plan(shape_);
+  ASSERT_TRUE(norm.ok()) << norm.status();
+  const int64_t channels = shape_.channels;
+  const Statistics statistics(channels);
+  float range;
+  (*norm)->FindStatistics(x_, scale_, bias_, statistics.spans, &range);
+  std::vector<float> means(channels), slopes(channels), dscale(channels), dbias(channels);
+  const GradientStatistics of_gradient = {absl::MakeSpan(means), absl::MakeSpan(slopes)};
+  (*norm)->FindGradientStatistics(x_, dy_, statistics.spans, of_gradient, absl::MakeSpan(dscale),
+                                  absl::MakeSpan(dbias));
+  std::vector<float> dx(x_.size());
+  (*norm)->Backward(x_, dy_, statistics.spans, of_gradient, absl::MakeSpan(dx));
+  std::vector<Bfloat16> expected(dx.size());
+  std::vector<Bfloat16> rounded(dx.size());
+  (*norm)->Backward(x_, dy_, statistics.spans, of_gradient, {}, absl::MakeSpan(rounded));
+  RoundToBfloat16(dx, absl::MakeSpan(expected));
+  EXPECT_EQ(rounded, expected);
+  std::vector<float> multipliers(channels);
+  for (int64_t c = 0; c < channels; ++c) multipliers[c] = 1 + static_cast<float>(c % 7) / 7;
+  (*norm)->Backward(x_, dy_, statistics.spans, of_gradient, multipliers, absl::MakeSpan(rounded));
+  RoundToBfloat16(dx, multipliers, absl::MakeSpan(expected));
+  EXPECT_EQ(rounded, expected);
 }
 
 struct NearlyConstant {

@@ -100,7 +100,7 @@ TEST(RunOnThreads, ThrowsWhatOneOfThemThrows) {
   EXPECT_EQ(done, std::vector<int>({1, 1, 0, 1}));
 }
 
-// Ops whose kernels are loops of our own, on tensors large enough for three threads.
+// Ops on tensors large enough for three threads.
 struct Case {
   std::string name;
   std::string ops;
@@ -181,6 +181,10 @@ const Case kCases[] = {
   pool2d(X=image) -> (Out=halved) {pooling_type="avg", ksize=[2, 2], strides=[2, 2]}
   pool2d_grad(X=image, Out=halved, Out@GRAD=halved) -> (X@GRAD=dd) {
     pooling_type="avg", ksize=[2, 2], strides=[2, 2]})"},
+    {"Volumes", R"(
+  conv3d(Input=volumes, Filter=filters) -> (Output=a) {paddings=[1, 1, 1]}
+  conv3d_grad(Input=volumes, Filter=filters, Output@GRAD=a) -> (Input@GRAD=da,
+    Filter@GRAD=d_filters) {paddings=[1, 1, 1]})"},
     {"RandomNumbers", R"(
   uniform_random() -> (Out=a) {shape=[40001L], dtype=5, min=-1.0, max=2.0, seed=7}
   gaussian_random() -> (Out=b) {shape=[40001L], dtype=5, mean=1.0, std=2.0, seed=7}
@@ -236,6 +240,8 @@ const NamedTensors& Inputs() {
     const std::pair<const char*, std::vector<int64_t>> drawn[] = {{"x", {23, 20, 33, 31}},
                                                                   {"y", {23, 20, 33, 31}},
                                                                   {"image", {1, 19, 256, 254}},
+                                                                  {"volumes", {5, 8, 9, 10, 11}},
+                                                                  {"filters", {12, 8, 3, 3, 3}},
                                                                   {"rows", {1901, 251}},
                                                                   {"others", {1901, 251}},
                                                                   {"narrow", {50001, 10}},

@@ -26,7 +26,7 @@ constexpr int64_t kSmallPart = 8;
 
 // What the caches of all threads hold of the values between steps, beside operands and results. The
 // machine may be asked because a block's size changes no bits.
-int64_t BytesOfBlock() {
+int64_t CachedBytes() {
   return kernels::ThisMachine().second_cache / 2 * kernels::GrantedThreads();
 }
 
@@ -228,7 +228,27 @@ class Blocker {
     return bytes;
   }
 
-  bool ExceedsCache(const Chain& chain) const { return BytesBetween(chain) > 2 * BytesOfBlock(); }
+  // What each block reads again, such as weights.
+  int64_t BytesOfWhole(const Chain& chain) const {
+    int64_t bytes = 0;
+    for (const Member& member : chain.members) {
+      for (const Buffer read : plan_.steps[member.step].reads) {
+        const bool is_whole = PlaceOf(chain, member.rows, read).count == 1;
+        if (is_whole && !Touches(chain.values, read)) bytes += plan_.buffers[read.index].bytes();
+      }
+    }
+    return bytes;
+  }
+
+  // Of the values between, in a block: as many as the caches hold, but not less than it reads
+  // again.
+  int64_t BytesOfBlock(const Chain& chain) const {
+    return std::max(CachedBytes(), BytesOfWhole(chain));
+  }
+
+  bool ExceedsCache(const Chain& chain) const {
+    return BytesBetween(chain) > 2 * BytesOfBlock(chain);
+  }
 
   // How the parts of a buffer go with a step's rows: one that is whole, or memory of one block, is
   // one part.
@@ -263,10 +283,9 @@ class Blocker {
     return runs;
   }
 
-  // With the largest blocks whose values the cache holds.
   void RunInBlocks(const Chain& chain) {
     const int64_t count = chain.members.front().rows.count;
-    const int64_t most = BytesOfBlock() * count / BytesBetween(chain);
+    const int64_t most = BytesOfBlock(chain) * count / BytesBetween(chain);
     for (int64_t in_block = most; in_block > most / kSmallPart; --in_block) {
       if (count % in_block != 0) continue;
       std::optional<std::vector<BlockRun>> runs = PlanBlocks(chain, in_block);

@@ -10,26 +10,36 @@ namespace {
 
 using dnnl::memory;
 
-// "" as in FormOfReordering.
+// Of what oneDNN appends to the elements of integer weights, sums of them.
+size_t AppendedBytes(const memory::desc& desc) {
+  size_t bytes = memory::data_type_size(desc.get_data_type());
+  for (const memory::dim dim : desc.get_padded_dims()) bytes *= static_cast<size_t>(dim);
+  return desc.get_size() - bytes;
+}
+
+// "" as in FormOfReordering, but for what is appended.
 std::string LayoutText(const memory::desc& desc) {
   if (desc.get_format_kind() != memory::format_kind::blocked) return "";
-  const memory::dims padded = desc.get_padded_dims();
-  size_t bytes = memory::data_type_size(desc.get_data_type());
-  for (const memory::dim dim : padded) bytes *= static_cast<size_t>(dim);
-  // oneDNN appends sums of integer weights.
-  if (desc.get_size() != bytes) return "";
   const auto text = [](const memory::dims& numbers) { return absl::StrJoin(numbers, ","); };
   return absl::StrCat(static_cast<int>(desc.get_data_type()), "[", text(desc.get_dims()), "|",
-                      text(padded), "|", text(desc.get_strides()), "|", text(desc.get_inner_blks()),
-                      "|", text(desc.get_inner_idxs()), "]");
+                      text(desc.get_padded_dims()), "|", text(desc.get_strides()), "|",
+                      text(desc.get_inner_blks()), "|", text(desc.get_inner_idxs()), "]");
 }
 
 }  // namespace
 
 std::string FormOfReordering(const memory::desc& from, const memory::desc& to) {
+  return AppendedBytes(to) == 0 ? FormOfReordering(from, to, "") : "";
+}
+
+std::string FormOfReordering(const memory::desc& from, const memory::desc& to,
+                             absl::string_view appended) {
   const std::string source = LayoutText(from);
   const std::string target = LayoutText(to);
-  return source.empty() || target.empty() ? "" : absl::StrCat(source, " to ", target);
+  if (source.empty() || target.empty()) return "";
+  const size_t bytes = AppendedBytes(to);
+  return absl::StrCat(source, " to ", target,
+                      bytes > 0 ? absl::StrCat(" and ", bytes, " bytes ", appended) : "");
 }
 
 }  // namespace fixpoint::kernels

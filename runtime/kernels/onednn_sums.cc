@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/epilogue_post_ops.h"
@@ -58,7 +59,10 @@ class OnednnSums final : public IntegerSums, public HasPackedForm {
 
   int64_t packed_bytes() const override { return weights_.bytes(); }
   std::string packed_form() const override {
-    return FormOfReordering(plain_weights_.memory().get_desc(), weights_.memory().get_desc());
+    const auto& [type, has_zero_point] = coding_.inputs;
+    return FormOfReordering(plain_weights_.memory().get_desc(), weights_.memory().get_desc(),
+                            absl::StrCat("for ", type == CodeType::kInt8 ? "signed" : "unsigned",
+                                         has_zero_point ? " codes with a zero point" : " codes"));
   }
 
   bool reads_plain_weights() const override {

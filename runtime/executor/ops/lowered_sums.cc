@@ -180,37 +180,49 @@ struct SumsRun {
     return absl::OkStatus();
   }
 
-  // Whether it computes rows of the product one by one, without errors, and reads weights as they
-  // lie.
+  // Whether it computes rows of the product one by one, without errors.
   bool HasRows(const kernels::ProductShape& shape) const {
-    return shape.batch > 1 && !shape.transpose_x && kernel->reads_plain_weights() &&
-           input != packed && !stored.operands.codes && !channels.bias && !channels.offsets;
+    return !shape.transpose_x && (shape.batch == 1 || kernel->reads_plain_weights()) &&
+           input != packed && !stored.starts_with_codes() && !channels.bias && !channels.offsets;
+  }
+
+  // Whether another kernel reads weights as this one has them.
+  bool ReadsAlike(const kernels::IntegerSums& other) const {
+    if (kernel->reads_plain_weights() || other.reads_plain_weights()) {
+      return kernel->reads_plain_weights() && other.reads_plain_weights();
+    }
+    const std::string form = kernels::PackedFormOf(*kernel);
+    return !form.empty() && form == kernels::PackedFormOf(other);
   }
 };
 
-// The rows of a product of several matrices. REQUIRES: HasRows.
+// The rows of a product. REQUIRES: HasRows.
 StepRows RowsOf(const SumsRun& whole, const kernels::ProductShape& shape,
                 const kernels::SumCoding& coding) {
   ProductRows rows{shape, whole.input, whole.packed, {whole.stored.output}};
-  const Epilogue& stages = whole.stored.split.fused;
-  for (size_t i = 0; i < stages.size(); ++i) {
-    const std::optional<Buffer>& numbers = whole.stored.operands.numbers[i];
-    if (numbers && !stages[i].is_of_channels()) rows.elements.push_back(*numbers);
+  for (const std::optional<Buffer>& numbers : whole.stored.operands.numbers) {
+    if (numbers && numbers->size == shape.out_size()) rows.elements.push_back(*numbers);
   }
+  if (whole.stored.operands.codes) rows.elements.push_back(*whole.stored.operands.codes);
   return {rows.count(), rows.parts(), [=](int64_t count) -> absl::StatusOr<StepRows::Run> {
-            if (count < 2 * shape.rows) return absl::UnimplementedError("one matrix is packed");
             SumsRun block = whole;
-            ASSIGN_OR_RETURN(block.kernel, kernels::PlanIntegerProduct(rows.ShapeOf(count), coding,
-                                                                       stages, whole.stored.type));
-            if (!block.kernel->reads_plain_weights()) {
-              return absl::UnimplementedError("the kernel of a block packs its weights");
+            StoredResults& stored = block.stored;
+            ASSIGN_OR_RETURN(const kernels::ProductShape of_block, rows.ShapeOf(count));
+            ASSIGN_OR_RETURN(block.kernel, kernels::PlanIntegerProduct(
+                                               of_block, coding, stored.split.fused, stored.type));
+            if (!whole.ReadsAlike(*block.kernel)) {
+              return absl::UnimplementedError("the kernel of a block packs weights differently");
             }
             block.input = rows.OfRows(whole.input, count);
-            block.packed = rows.OfMatrices(whole.packed, count);
-            block.stored.output = rows.OfRows(whole.stored.output, count);
-            for (size_t i = 0; i < stages.size(); ++i) {
-              std::optional<Buffer>& numbers = block.stored.operands.numbers[i];
-              if (numbers && !stages[i].is_of_channels()) numbers = rows.OfRows(*numbers, count);
+            block.packed = rows.OfMatrices(whole.packed, of_block);
+            stored.output = rows.OfRows(whole.stored.output, count);
+            for (std::optional<Buffer>& numbers : stored.operands.numbers) {
+              if (numbers && numbers->size == shape.out_size()) {
+                numbers = rows.OfRows(*numbers, count);
+              }
+            }
+            if (stored.operands.codes) {
+              stored.operands.codes = rows.OfRows(*stored.operands.codes, count);
             }
             return [block](const StepContext& run) { block(run).IgnoreError(); };
           }};

@@ -58,14 +58,18 @@ class Attended {
   Attended(const Sizes& sizes, const std::string& ops)
       : program_(ParsedProgram(absl::StrCat("program version=2006002\nblock 0 {\n", ops, "}\n"))) {
     const auto [batch, heads, positions] = sizes;
-    for (const char* name : {"q", "k", "v"}) {
-      Tensor codes = *Tensor::Allocate(VarType::INT8, {batch, heads, positions, 64});
+    const std::vector<int64_t> of_all = {batch, heads, positions, 64};
+    const std::pair<const char*, std::vector<int64_t>> codes_of[] = {
+        {"q", of_all}, {"k", of_all}, {"v", of_all}, {"up", {64, 256}}, {"down", {256, 64}}};
+    for (const auto& [name, dims] : codes_of) {
+      Tensor codes = *Tensor::Allocate(VarType::INT8, dims);
       Fill(name, -127, 255, codes.mutable_data<int8_t>());
       scope_.Set(name, std::move(codes));
     }
     const std::pair<const char*, std::vector<int64_t>> numbers[] = {
         {"s", {positions}},
         {"t", {64}},
+        {"e", {256}},
         {"one", {1}},
         {"columns", {positions}},
         {"causal", {positions, positions}},
@@ -180,6 +184,28 @@ TEST(RowBlocks, ComeAfterWhatTheyReadAndBeforeWhatReadsThem) {
   EXPECT_EQ(attended.StepsFor({"out"}),
             "scale\nelementwise_mul\n"
             "integer_matmul + multiply, softmax + integer_quantize, integer_matmul in n blocks");
+}
+
+// What lies between the products of an encoder's second half, for each sample's positions.
+std::string Inner() {
+  return "integer_mul(X=q, Y=up, Scales=e) -> (Out=inner) {x_num_col_dims=3}\n"
+         "gelu(X=inner) -> (Out=g)\n"
+         "integer_quantize(X=g) -> (Out=c) {multiplier=50.0, smallest_code=-128, out_dtype=21, "
+         "out_range=2.5, out_largest_code=127}\n"
+         "integer_mul(X=c, Y=down, Scales=t, Operands=[v]) -> (Out=sum) {x_num_col_dims=3, "
+         "epilogue=[\"add_int8\"], epilogue_a=[0.05], epilogue_b=[0.0]}\n"
+         "layer_norm(X=sum) -> (Y=out, Mean=m, Variance=w) {begin_norm_axis=3}\n";
+}
+
+TEST(RowBlocks, MakeOneStepOfProductsWithWeights) {
+  SKIP_IF_PACKED();
+  Attended inner(kShort, Inner());
+  EXPECT_EQ(inner.StepsFor({"out"}),
+            "pack weights\npack weights\n"
+            "integer_mul, gelu + integer_quantize, integer_mul + add_int8, layer_norm in n blocks");
+  inner.ExpectBitsOfStepsOneByOne({"out"});
+  inner.ExpectBitsOfStepsOneByOne({"out", "c"});
+  inner.ExpectBitsOfStepsOneByOne({"out", "inner"});
 }
 
 class BlocksOf : public testing::TestWithParam<Sizes> {};

@@ -54,11 +54,13 @@ TEST(PackedForms, OfProductsOfFloats) {
 }
 
 TEST(PackedForms, OfProductsOfCodes) {
-  for (const CodeType type : {CodeType::kUint8, CodeType::kInt8}) {
-    Packings packings;
+  const InputCoding codings[] = {
+      CodeType::kUint8, CodeType::kInt8, {CodeType::kUint8, true}, {CodeType::kInt8, true}};
+  Packings packings;
+  for (const InputCoding& coding : codings) {
     for (const bool transpose_y : {false, true}) {
       for (const int64_t rows : kRows) {
-        const auto sums = PlanIntegerProduct({1, rows, 48, 70, false, transpose_y}, type);
+        const auto sums = PlanIntegerProduct({1, rows, 48, 70, false, transpose_y}, coding);
         ASSERT_TRUE(sums.ok()) << sums.status();
         if (PackedFormOf(**sums).empty()) continue;
         ExpectAsBefore<int8_t>(**sums, 48 * 70, &packings);

@@ -3,12 +3,12 @@
 // clock on several threads.
 //
 //   bazel run --config=opt //benchmarks:training_benchmark -- [--threads=N] [--backward=bf16]
-//       [network batch [float|quantized]]
+//       [--recompute=PERCENT] [network batch [float|quantized]]
 //
 // With --backward=bf16, steps with backward passes in bf16 and in f32 in turn, in float and
 // quantized.
-// With a network it prints where the time of its steps goes; with one of both, what that takes of
-// memory.
+// With --recompute, all steps may take that much longer for less memory. With a network it prints
+// where the time of its steps goes; with one of both, what that takes of memory.
 
 #include <gflags/gflags.h>
 #include <glog/logging.h>

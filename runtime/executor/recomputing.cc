@@ -37,6 +37,7 @@ double SecondsOf(const Plan& plan, const Step& step) {
   if (step.beside_floats) speeds.integer_operations = *step.beside_floats * speeds.float_operations;
   const VarType::Type read =
       step.reads.empty() ? VarType::FP32 : plan.buffers[step.reads.front().index].type.dtype;
+  // Convolutions' gradients take so much less time in bfloat16.
   if (read == VarType::BF16) cost.operations /= 1.7;
   return Expect(cost, speeds).seconds;
 }
@@ -261,6 +262,8 @@ void ComputeAgain(double part, const std::vector<InPlace>& in_place, Plan* plan)
       if (timeline.SizeOf(buffer) < most / kSmallPart) continue;
       const std::optional<Again> another = timeline.FreeAt(buffer, peak, again);
       if (!another || seconds[another->step] > left) continue;
+      const auto size = static_cast<double>(timeline.SizeOf(buffer));
+      if (size / seconds[another->step] <= best_rate) continue;
       const std::vector<int64_t> then = timeline.BytesAlive(timeline.With(again, *another));
       const double rate = static_cast<double>(most - then[peak]) / seconds[another->step];
       if (rate <= best_rate || Most(then) > most) continue;

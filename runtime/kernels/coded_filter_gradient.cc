@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <mutex>
 #include <vector>
 
@@ -47,6 +48,75 @@ struct Planes {
   int64_t rows;
   int64_t columns;
 };
+
+// Pixels of a row, `step` bytes apart, whose channels lie side by side.
+struct Pixels {
+  const uint8_t* codes;
+  int64_t step;
+  int64_t count;
+};
+
+// Puts 16 channels of up to 16 pixels in planes.
+void TakeBlock(const Pixels& pixels, uint8_t shift, uint8_t* planes, int64_t plane_bytes) {
+  __m128i rows[kLanes];
+  __m128i shuffled[kLanes];
+  const __m128i shifts = _mm_set1_epi8(static_cast<char>(shift));
+  for (int64_t i = 0; i < kLanes; ++i) {
+    const uint8_t* const from = pixels.codes + std::min(i, pixels.count - 1) * pixels.step;
+    rows[i] = _mm_xor_si128(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)), shifts);
+  }
+  // Each round moves a bit of a byte's row to its column.
+  for (int round = 0; round < 4; ++round) {
+    for (int64_t i = 0; i < kLanes / 2; ++i) {
+      shuffled[2 * i] = _mm_unpacklo_epi8(rows[i], rows[i + kLanes / 2]);
+      shuffled[2 * i + 1] = _mm_unpackhi_epi8(rows[i], rows[i + kLanes / 2]);
+    }
+    std::copy(std::begin(shuffled), std::end(shuffled), std::begin(rows));
+  }
+  for (int64_t c = 0; c < kLanes; ++c)
+    std::memcpy(planes + c * plane_bytes, &rows[c], pixels.count);
+}
+
+void TakePixels(const Pixels& pixels, int64_t channels, uint8_t shift, uint8_t* planes,
+                int64_t plane_bytes) {
+  int64_t first = 0;
+  for (; first + kLanes <= channels; first += kLanes) {
+    for (int64_t i = 0; i < pixels.count; i += kLanes) {
+      TakeBlock(
+          {pixels.codes + i * pixels.step + first, pixels.step, std::min(kLanes, pixels.count - i)},
+          shift, planes + first * plane_bytes + i, plane_bytes);
+    }
+  }
+  for (int64_t c = first; c < channels; ++c) {
+    for (int64_t i = 0; i < pixels.count; ++i) {
+      planes[c * plane_bytes + i] = pixels.codes[i * pixels.step + c] ^ shift;
+    }
+  }
+}
+
+// Puts four pixels of each filter side by side.
+void Interleave(const int8_t* const* pixels, int64_t filters, int8_t* fours) {
+  int64_t f = 0;
+  for (; f + kLanes <= filters; f += kLanes) {
+    __m128i codes[kPixels];
+    for (int64_t i = 0; i < kPixels; ++i) {
+      codes[i] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(pixels[i] + f));
+    }
+    const __m128i pairs[] = {
+        _mm_unpacklo_epi8(codes[0], codes[1]), _mm_unpacklo_epi8(codes[2], codes[3]),
+        _mm_unpackhi_epi8(codes[0], codes[1]), _mm_unpackhi_epi8(codes[2], codes[3])};
+    auto* const to = reinterpret_cast<__m128i*>(fours + f * kPixels);
+    for (int half = 0; half < 2; ++half) {
+      const __m128i left = pairs[2 * half];
+      const __m128i right = pairs[2 * half + 1];
+      _mm_storeu_si128(to + 2 * half, _mm_unpacklo_epi16(left, right));
+      _mm_storeu_si128(to + 2 * half + 1, _mm_unpackhi_epi16(left, right));
+    }
+  }
+  for (; f < filters; ++f) {
+    for (int64_t i = 0; i < kPixels; ++i) fours[f * kPixels + i] = pixels[i][f];
+  }
+}
 
 struct Loop {
   int64_t rows;
@@ -111,7 +181,8 @@ class Part {
         gradient_(shape.out_height * quads_ * filters_ * kPixels),
         sums_(shape.taps() * filters_),
         totals_(sums_.size()),
-        of_gradient_(filters_) {
+        of_gradient_(filters_),
+        nothing_(filters_) {
     const auto& [rows, columns] = shape.window;
     for (int64_t c = 0; c < shape.channels; ++c) {
       for (int64_t i = 0; i < rows.kernel; ++i) {
@@ -168,14 +239,17 @@ class Part {
   }
 
   void TakeImage(const uint8_t* image) {
-    const int64_t plane = planes_.plane_bytes();
     const int64_t channels = shape_.channels;
+    const int64_t stride = planes_.stride;
+    const auto& [rows, columns] = shape_.window;
     for (int64_t row = 0; row < shape_.height; ++row) {
-      for (int64_t column = 0; column < shape_.width; ++column) {
-        uint8_t* const to = &image_[planes_.Place(row + shape_.window[0].pad_before,
-                                                  column + shape_.window[1].pad_before)];
-        for (int64_t c = 0; c < channels; ++c) to[c * plane] = image[c] ^ shift_;
-        image += channels;
+      const uint8_t* const from = image + row * shape_.width * channels;
+      for (int64_t first = 0; first < std::min(stride, shape_.width); ++first) {
+        uint8_t* const to =
+            &image_[planes_.Place(row + rows.pad_before, first + columns.pad_before)];
+        TakePixels(
+            {from + first * channels, stride * channels, CeilDivide(shape_.width - first, stride)},
+            channels, shift_, to, planes_.plane_bytes());
       }
     }
   }
@@ -184,16 +258,22 @@ class Part {
     int8_t* to = gradient_.data();
     for (int64_t row = 0; row < shape_.out_height; ++row) {
       for (int64_t quad = 0; quad < quads_; ++quad) {
-        const int64_t pixels = std::min(kPixels, shape_.out_width - quad * kPixels);
-        for (int64_t pixel = 0; pixel < pixels; ++pixel) {
-          for (int64_t f = 0; f < shape_.filters; ++f) to[f * kPixels + pixel] = gradient[f];
-          if (shift_ != 0) {
-            for (int64_t f = 0; f < shape_.filters; ++f) of_gradient_[f] += gradient[f];
-          }
-          gradient += shape_.filters;
+        const int8_t* pixels[kPixels];
+        for (int64_t i = 0; i < kPixels; ++i) {
+          const bool is_there = quad * kPixels + i < shape_.out_width;
+          pixels[i] = is_there ? gradient : nothing_.data();
+          if (is_there) gradient += shape_.filters;
         }
+        Interleave(pixels, shape_.filters, to);
+        if (shift_ != 0) AddGradient(to);
         to += filters_ * kPixels;
       }
+    }
+  }
+
+  void AddGradient(const int8_t* fours) {
+    for (int64_t f = 0; f < shape_.filters; ++f) {
+      for (int64_t i = 0; i < kPixels; ++i) of_gradient_[f] += fours[f * kPixels + i];
     }
   }
 
@@ -208,6 +288,7 @@ class Part {
   std::vector<int32_t> sums_;     // [tap, filter], of `pixels_` pixels
   std::vector<int64_t> totals_;   // of those before
   std::vector<int64_t> of_gradient_;
+  std::vector<int8_t> nothing_;  // of pixels beyond a row
   int64_t pixels_ = 0;
 };
 

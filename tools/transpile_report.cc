@@ -23,6 +23,9 @@ std::string ReportText(const TranspileReport& report) {
   if (account.bias_quantizers > 0) {
     absl::StrAppend(&text, ", ", account.bias_quantizers, " of biases");
   }
+  if (account.gradient_quantizers > 0) {
+    absl::StrAppend(&text, ", ", account.gradient_quantizers, " of gradients");
+  }
   if (account.observers > 0) absl::StrAppend(&text, "; ", account.observers, " observers");
   if (!account.target.empty()) absl::StrAppend(&text, "; target ", account.target);
   absl::StrAppend(&text, "\n");
@@ -52,6 +55,7 @@ std::string ReportJson(const TranspileReport& report) {
   json.Key("weight_quantizers").Int(account.weight_quantizers);
   json.Key("activation_quantizers").Int(account.activation_quantizers);
   json.Key("bias_quantizers").Int(account.bias_quantizers);
+  json.Key("gradient_quantizers").Int(account.gradient_quantizers);
   json.Key("observers").Int(account.observers);
   json.Key("op_types").BeginArray();
   for (const AccountLine& line : account.lines) {

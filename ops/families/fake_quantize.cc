@@ -10,6 +10,7 @@
 #include "ops/infer_rules.h"
 #include "ops/op_schema_builder.h"
 #include "ops/row_format.h"
+#include "ops/stochastic_codes.h"
 #include "proto/base/status_macros.h"
 
 namespace fixpoint {
@@ -330,6 +331,18 @@ void DefineOwnQuantizers(OpList& ops) {
       .Attr("is_test", Bool(false))
       .TrainingState("InScale -> OutScale, Iter ->, -> OutScales")
       .Infer(InferRange);
+  Define(ops, QuantOp::kQuantizeDequantize,
+         absl::StrCat(kQuantizeStochastically, "(X) -> (Out, OutScale)"))
+      .KeepsSign()
+      .DrawsNumbers()
+      .Doc(
+          "X rounded to codes up or down by chance, so that its mean stays, at the scale OutScale "
+          "= "
+          "max|X|, and dequantized; for gradients. Of four dimensions, the second counts as the "
+          "last when numbers are drawn for elements.")
+      .Attr("bit_length", Int(8))
+      .Attr("seed", Int(0))
+      .Infer(InferPerTensor);
   DefineRounding(ops, QuantOp::kQuantize,
                  "fake_quantize_moving_average_min_max(X, InScale, InZeroPoint, InState?, "
                  "InAccumMin?, InAccumMax?) -> (Out, OutScale, OutZeroPoint, OutState?, "

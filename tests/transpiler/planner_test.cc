@@ -20,6 +20,7 @@ namespace fixpoint {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 QuantConfig Config(const std::string& text) {
   QuantConfig config;
@@ -408,6 +409,35 @@ TEST(Planner, SaysWhereNothingIsObserved) {
                     "skipped by a rule or cannot be quantized"));
   EXPECT_THAT(notes_of("var x f32[-1,4]\nvar y f32[-1,4]\nsin(X=x) -> (Out=y)\n", ""),
               about("the program has no op whose outputs target paddle_2_6 observes"));
+}
+
+TEST(Planner, TellsQuantizersOfGradientsApart) {
+  const auto message_of = [](const char* config) {
+    Program program = ParsedProgram(R"(
+      var x f32[-1,4]
+      var w f32[4,4] persistable is_parameter
+      var y f32[-1,4]
+      var y@GRAD f32[-1,4]
+      var w@GRAD f32[4,4]
+      mul(X=x, Y=w) -> (Out=y) {op_role=0}
+      fill_zeros_like(X=y) -> (Out=y@GRAD) {op_role=257}
+      mul_grad(X=x, Y=w, Out@GRAD=y@GRAD) -> (Y@GRAD=w@GRAD) {op_role=1}
+    )");
+    TranspileOptions options;
+    options.config = Config(config);
+    return std::string(Transpile(&program, options).status().message());
+  };
+  EXPECT_EQ(message_of("target: 'onednn_int8' gradients {}"), "");
+  EXPECT_THAT(message_of("target: 'paddle_2_6' gradients {}"),
+              HasSubstr("gradients: target paddle_2_6: quantizer stochastic_abs_max is not among "
+                        "the reference's ops"));
+  EXPECT_THAT(message_of("target: 'onednn_int8' gradients { quantizer: 'lsq' }"),
+              HasSubstr("gradients: quantizer lsq is not for gradients"));
+  EXPECT_THAT(message_of("target: 'onednn_int8' gradients { bits: 9 }"),
+              HasSubstr("gradients: quantizer stochastic_abs_max: bits is 9; it goes from 2 to 8"));
+  EXPECT_THAT(message_of("target: 'onednn_int8' activations { quantizer: 'stochastic_abs_max' }"),
+              HasSubstr("quantizer stochastic_abs_max rounds by chance in test programs too; it is "
+                        "for gradients"));
 }
 
 TEST(Planner, NamesTheQuantizersThatThereAreForOneThatIsNot) {

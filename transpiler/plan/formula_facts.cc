@@ -89,7 +89,16 @@ absl::Status CheckIsForActivations(const Quantizer& quantizer, const QuantSpec& 
                "depend on the batch");
 }
 
+bool RoundsByChance(const Quantizer& quantizer) {
+  const auto recipes = quantizer.recipes();
+  return std::any_of(recipes.begin(), recipes.end(), [](const QuantizerRecipe& recipe) {
+    const OpSchema* const schema = FindOpSchema(recipe.quantize_op);
+    return schema != nullptr && schema->traits().draws_numbers;
+  });
+}
+
 bool CanBeForActivations(const Quantizer& quantizer, Era era) {
+  if (RoundsByChance(quantizer)) return false;
   for (const QuantizerRecipe& recipe : quantizer.recipes()) {
     if (std::any_of(recipe.state.begin(), recipe.state.end(), [](const QuantizerState& state) {
           return state.extent == QuantizerState::Extent::kElements;

@@ -16,8 +16,11 @@ namespace fixpoint {
 // trained one does. REQUIRES: CheckSpec of a spec for an activation is ok.
 absl::Status CheckIsForActivations(const Quantizer& quantizer, const QuantSpec& spec, Era era);
 
-// Whether a quantizer, with default settings and as many bits as it has, passes that check and keeps
-// no number for each element, which a weight alone has.
+// Whether its quantize ops draw random numbers, in test mode too.
+bool RoundsByChance(const Quantizer& quantizer);
+
+// Whether a quantizer, with default settings and as many bits as it has, passes that check and
+// keeps no number for each element, which a weight alone has.
 bool CanBeForActivations(const Quantizer& quantizer, Era era);
 
 // Whether what the quantize op reads is never negative: the value itself, or what the formula's ops

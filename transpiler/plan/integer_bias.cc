@@ -32,9 +32,10 @@ std::string StaysFloat(IntegerReason reason) {
   return absl::StrCat("the product stays ", IntegerReasonMeaning(reason));
 }
 
-// The codes that hold what an operand reads.
-OperandOrReason OperandOf(const Argument& operand, const SiteFacts& facts,
-                          const QuantizerTable& quantizers) {
+}  // namespace
+
+OperandOrReason OperandOfSite(const Argument& operand, const SiteFacts& facts,
+                              const QuantizerTable& quantizers) {
   const Site* const site = facts.FindSite(&operand);
   if (site == nullptr) return IntegerReason::kNotQuantized;
   const Quantizer* const quantizer = quantizers.Find(site->spec.quantizer());
@@ -54,8 +55,6 @@ OperandOrReason OperandOf(const Argument& operand, const SiteFacts& facts,
   read.codes.has_channel_zero_points = is_affine && has_channels;
   return read;
 }
-
-}  // namespace
 
 std::optional<int> BiasBitsOf(const Target& target) {
   switch (target.bias()) {
@@ -113,7 +112,7 @@ ProductSites SitesOfProduct(const Op& product, const SiteFacts& facts) {
 ProductOrReason DecideProductOfSites(const Op& product, const OpAttributes& attributes,
                                      const SiteFacts& facts, const QuantizerTable& quantizers) {
   return DecideProduct(product, attributes, [&](const Argument& operand) {
-    return OperandOf(operand, facts, quantizers);
+    return OperandOfSite(operand, facts, quantizers);
   });
 }
 

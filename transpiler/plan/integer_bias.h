@@ -43,6 +43,10 @@ struct ProductSites {
 };
 ProductSites SitesOfProduct(const Op& product, const SiteFacts& facts);
 
+// The codes that hold what an operand of a product reads.
+OperandOrReason OperandOfSite(const Argument& operand, const SiteFacts& facts,
+                              const QuantizerTable& quantizers);
+
 // What is computed where the operands of a product hold the codes of their sites.
 ProductOrReason DecideProductOfSites(const Op& product, const OpAttributes& attributes,
                                      const SiteFacts& facts, const QuantizerTable& quantizers);

@@ -22,7 +22,7 @@ struct Site {
   SlotRole::Role role = SlotRole::ACTIVATION;
   QuantSpec spec;                                 // no meaningful field is absent
   std::vector<const Argument*> readers;           // slots of forward ops
-  std::vector<const Argument*> gradient_readers;  // slots of their gradient ops
+  std::vector<const Argument*> gradient_readers;  // slots of their gradient ops; of a gradient, all
   std::string shared_scale;
   std::optional<QuantPlan::Range> range;
   bool observe = false;
@@ -31,6 +31,9 @@ struct Site {
 
   // Whether its quantizer gives the gradient of the value, and of what it trains.
   bool has_own_gradient = false;
+
+  // Whether the value is the gradient of a product's result, which only gradient ops read.
+  bool is_of_gradient() const { return readers.empty() && !gradient_readers.empty(); }
 };
 
 // The decision about an op that has a quantizable slot.

@@ -23,6 +23,7 @@
 #include "transpiler/plan/bias_sites.h"
 #include "transpiler/plan/eligibility.h"
 #include "transpiler/plan/folded_weights.h"
+#include "transpiler/plan/gradient_sites.h"
 #include "transpiler/plan/integer_bias.h"
 #include "transpiler/plan/rules.h"
 #include "transpiler/plan/scale_training.h"
@@ -96,7 +97,8 @@ void DecideToSkip(const std::vector<SkippedSlot>& slots, Decision& decision) {
 // Whether the configuration sets more than the target, so that errors name the configuration.
 bool AsksForMore(const QuantConfig& config) {
   return config.has_weights() || config.has_activations() || config.rules_size() > 0 ||
-         config.observe_outputs() || config.also_quantize_size() > 0 || config.has_schedule();
+         config.observe_outputs() || config.also_quantize_size() > 0 || config.has_schedule() ||
+         config.has_gradients();
 }
 
 class Planner {
@@ -135,6 +137,8 @@ class Planner {
   // the reason in `decision`, if no input is one.
   std::optional<Target::QuantizedOp> EntryOfShortcut(const Op& op, const Target::QuantizedOp& entry,
                                                      Decision& decision);
+  // Adds the sites of gradients, if the configuration asks for them.
+  absl::Status PlanGradientsAsked();
   // Decides how the hidden state of an op is quantized, if it has one; false likewise.
   bool PlanState(const Op& op, const Target::QuantizedOp& entry, const Rules::OpMatches& matches,
                  const std::vector<SlotPlan>& slots, Decision& decision);
@@ -208,11 +212,12 @@ absl::StatusOr<Plan> Planner::Make() {
                          return WhyKeptByCheck(op, inputs);
                        }});
   }
+  const absl::Status gradients = PlanGradientsAsked();
   std::vector<absl::Status> complaints = specs_.complaints();
   complaints.insert(complaints.end(), refusals_.begin(), refusals_.end());
   plan_.schedule = config_.schedule();
   for (absl::Status status : {CheckSchedule(plan_.schedule, target_), rules_.CheckAllMatched(),
-                              specs_.CheckFcWeights()}) {
+                              specs_.CheckFcWeights(), gradients}) {
     if (!status.ok()) complaints.push_back(std::move(status));
   }
   if (complaints.empty()) {
@@ -226,6 +231,17 @@ absl::StatusOr<Plan> Planner::Make() {
         absl::StrAppend(out, std::string(complaint.message()));
       }));
   return AsksForMore(config_) ? InputError(config_name_, all) : all;
+}
+
+absl::Status Planner::PlanGradientsAsked() {
+  if (!config_.has_gradients() || plan_.is_inference) return absl::OkStatus();
+  const QuantSpec spec = CompleteGradientSpec(config_.gradients(), quantizers_);
+  const absl::Status status = CheckGradientSpec(spec, target_, quantizers_);
+  if (!status.ok()) {
+    return absl::Status(status.code(), absl::StrCat("gradients: ", std::string(status.message())));
+  }
+  PlanGradients(spec, {EraOf(program_), quantizers_, links_, types_, sites_, plan_});
+  return absl::OkStatus();
 }
 
 void Planner::PlanOp(const Op& op, const OpSchema& schema, const Rules::OpMatches& matches) {

@@ -22,6 +22,7 @@ absl::Status CheckConfig(const QuantConfig& config) {
   check_spec(config.weights(), "weights");
   check_spec(config.fc_weights(), "fc_weights");
   check_spec(config.activations(), "activations");
+  check_spec(config.gradients(), "gradients");
   for (int i = 0; i < config.rules_size(); ++i) {
     const std::string& name = config.rules(i).name();
     check_spec(config.rules(i).spec(),

@@ -162,7 +162,7 @@ absl::Status SlotSpecs::CheckFcWeights() const {
 std::string SlotSpecs::QuantizersOf(QuantSpec::Granularity granularity, SlotRole::Role role) const {
   std::vector<std::string> names;
   for (const auto& quantizer : quantizers_.all()) {
-    if (quantizer->granularity() != granularity) continue;
+    if (quantizer->granularity() != granularity || RoundsByChance(*quantizer)) continue;
     if (role == SlotRole::ACTIVATION && !CanBeForActivations(*quantizer, EraOf(target_))) continue;
     names.emplace_back(quantizer->name());
   }

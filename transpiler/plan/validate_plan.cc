@@ -12,12 +12,15 @@
 #include "absl/strings/str_cat.h"
 #include "ops/bias_codes.h"
 #include "ops/forward_ops.h"
+#include "ops/op_schema.h"
+#include "ops/op_traits.h"
 #include "ops/op_types.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/program.h"
 #include "proto/wire/deterministic_bytes.h"
 #include "transpiler/plan/complaints.h"
 #include "transpiler/plan/formula_facts.h"
+#include "transpiler/plan/gradient_sites.h"
 #include "transpiler/plan/integer_bias.h"
 #include "transpiler/plan/parameters.h"
 #include "transpiler/plan/scale_training.h"
@@ -49,11 +52,22 @@ void CheckSites(const Plan& plan, Complaints& complaints) {
                        argument->slot_name());
       }
     }
-    if (site.readers.empty() && !site.observe) complaints.Add(place, ": it has no reader");
+    if (site.readers.empty() && site.gradient_readers.empty() && !site.observe) {
+      complaints.Add(place, ": it has no reader");
+    }
     if (site.observe && !site.shared_scale.empty()) {
       complaints.Add(place, ": an observer shares no scale");
     }
   }
+}
+
+// Whether a slot of a gradient op has the gradient of a product's result.
+bool IsOfProductsResult(const Argument& argument) {
+  const OpSchema* const forward = FindOpSchema(ForwardTypeOf(argument.op().type()));
+  const std::optional<ProductTrait>* const product =
+      forward == nullptr ? nullptr : &forward->traits().product;
+  return product != nullptr && product->has_value() &&
+         argument.slot_name() == absl::StrCat((*product)->output, kGradientSuffix);
 }
 
 // Each slot is rewired by one site, and a gradient op as its forward op is.
@@ -91,7 +105,11 @@ void CheckReaders(const Plan& plan, const GradientLinks& links, Complaints& comp
       }
     }
     for (const Argument* argument : site.gradient_readers) {
-      if (wanted.erase(argument) == 0) {
+      if (site.is_of_gradient()) {
+        if (IsOfProductsResult(*argument)) continue;
+        complaints.Add(place, ": slot ", argument->slot_name(), " of ", Describe(argument->op()),
+                       " reads no gradient of a product's result");
+      } else if (wanted.erase(argument) == 0) {
         complaints.Add(place, ": slot ", argument->slot_name(), " of ", Describe(argument->op()),
                        " repeats no reader");
       }
@@ -231,6 +249,11 @@ absl::Status CheckQuantizer(const Target& target, SlotRole::Role role, const Qua
         "PERCENTILE, MSE or KL, or a rule of the activation's slot");
   }
   RETURN_IF_ERROR(CheckSpec(*quantizer, spec));
+  if (RoundsByChance(*quantizer)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("quantizer ", quantizer->name(),
+                     " rounds by chance in test programs too; it is for gradients"));
+  }
   if (role == SlotRole::ACTIVATION) {
     RETURN_IF_ERROR(CheckIsForActivations(*quantizer, spec, EraOf(target)));
   }
@@ -280,7 +303,9 @@ absl::Status ValidatePlan(const Plan& plan, const Program& program, const Gradie
           "\"", site.value->variable().name(), "\": role ", SlotRole::Role_Name(site.role),
           "; want WEIGHT of a parameter, and of nothing else"));
     }
-    absl::Status status = CheckQuantizer(target, site.role, site.spec, quantizers);
+    absl::Status status = site.is_of_gradient()
+                              ? CheckGradientSpec(site.spec, target, quantizers)
+                              : CheckQuantizer(target, site.role, site.spec, quantizers);
     if (status.ok()) {
       const Quantizer& quantizer = *quantizers.Find(site.spec.quantizer());
       status = CheckObserver(site, quantizer, EraOf(program), EraOf(target));

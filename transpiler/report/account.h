@@ -31,6 +31,7 @@ struct Account {
   int weight_quantizers = 0;
   int activation_quantizers = 0;
   int bias_quantizers = 0;
+  int gradient_quantizers = 0;
   int observers = 0;
   // What rules ask for and the target does not do, "2 pool2d (averages)": how many ops of a type
   // stay float although a rule has a spec for them.

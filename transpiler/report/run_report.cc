@@ -158,6 +158,8 @@ void AddPlan(const QuantPlan& plan, const Program& program, RunReport* report) {
     if (!decision.detail().empty()) op.set_detail(decision.detail());
   }
   for (const QuantPlan::Site& site : plan.sites()) {
+    const bool is_of_gradient = site.readers().empty() && !site.gradient_readers().empty();
+    if (is_of_gradient) continue;  // it is gone when the program is frozen
     const int index = report->values_size();
     RunReport::Value& value = *report->add_values();
     value.set_variable(site.value().variable());

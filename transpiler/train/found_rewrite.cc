@@ -6,10 +6,12 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "ops/forward_ops.h"
 #include "ops/gradient_links.h"
 #include "ops/op_form.h"
+#include "ops/op_schema.h"
 #include "ops/requantization.h"
 #include "proto/base/status_macros.h"
 #include "proto/program/attributes.h"
@@ -121,6 +123,9 @@ class RewriteFinder {
     stands_for_.emplace(&result, &value);
     for (const Argument* reader : result.readers()) {
       const Op& op = reader->op();
+      if (!IsForward(*found.quantize) && absl::EndsWith(reader->slot_name(), kGradientSuffix)) {
+        SiteOf(value, found, way).gradient_readers.push_back(reader);
+      }
       if (!IsForward(op) || !op.sub_blocks().empty() || IsSelect(*reader)) continue;
       SiteOf(value, found, way).readers.push_back(reader);
       forward_types_.insert(op.type());

@@ -106,6 +106,8 @@ class Check {
                        [&node](const std::string& pass) { return node.EditedBy(pass); });
   }
   void OnlyPlannedArgumentsChanged(const Op& op);
+  // The new ops between the gradients that are quantized and the gradient ops that they reach.
+  absl::flat_hash_set<const Op*> QuantizersOfGradients() const;
   // Whether a new op observes the range of one of the variables, itself or in a summary.
   static bool ObservesOneOf(const Variables& observed, const Op& observer);
   // The gradient that reaches a value goes through its quantizer.
@@ -296,9 +298,27 @@ void Check::NewVariablesAreDeclaredAndInitialised() {
   }
 }
 
+absl::flat_hash_set<const Op*> Check::QuantizersOfGradients() const {
+  absl::flat_hash_set<const Op*> ops;
+  for (const Site& site : plan_.sites) {
+    if (!site.is_of_gradient()) continue;
+    for (const Argument* reader : site.gradient_readers) {
+      const Value* value = reader->value();
+      while (value != nullptr && value->op() != nullptr && IsNew(*value->op()) &&
+             ops.insert(value->op()).second) {
+        const Argument* const x = value->op()->Input("X");
+        value = x == nullptr ? nullptr : x->value();
+      }
+    }
+  }
+  return ops;
+}
+
 void Check::NewReadsAreReached() {
-  ForEachOp(program_, [this](const Op& op) {
-    if (IsNew(op) && (op.role() & (kBackward | kOptimize)) != 0 && !IsFree(op)) {
+  const absl::flat_hash_set<const Op*> of_gradients = QuantizersOfGradients();
+  ForEachOp(program_, [&](const Op& op) {
+    const bool is_of_gradient = (op.role() & kBackward) != 0 && of_gradients.contains(&op);
+    if (IsNew(op) && (op.role() & (kBackward | kOptimize)) != 0 && !IsFree(op) && !is_of_gradient) {
       Violated(5, Describe(op), " has op_role ", op.role(), "; new ops belong to the forward part");
     }
     for (const Argument* input : op.inputs()) {

@@ -9,7 +9,7 @@
 //   4. Every variable that a new op, or a rewired slot, names is declared, as a tensor; each new
 //      persistable one is initialised exactly once in the startup program.
 //   5. Every read of a new variable is reached by a write or is of a persistable; new ops belong to
-//      the forward part.
+//      the forward part, but for the quantizers of gradients.
 //   6. An op or variable that the plan does not name is the same message as before, in the same
 //      order; an op that it names differs in the named slots and in marks; new ops write only new
 //      variables.

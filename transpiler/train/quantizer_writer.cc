@@ -76,7 +76,7 @@ void QuantizerWriter::FindAllRequantized() {
   int of_floats = 0;
   std::string first;
   for (const Site& site : context_.plan.sites) {
-    if (site.role != SlotRole::ACTIVATION || site.observe) continue;
+    if (site.role != SlotRole::ACTIVATION || site.observe || site.is_of_gradient()) continue;
     // What is fed is floats on every machine.
     if (site.value->origin() == Value::Origin::kEntry) continue;
     const auto sums = FindRequantizedSums(site, facts_, quantizers_, EraOf(context_.target));

@@ -30,7 +30,9 @@ SitePlace SiteOps::PlaceOf(const Site& site) const {
   const Value& value = *site.value;
   SitePlace place{&value.block(), nullptr, nullptr, kForward};
   const Op* first_reader = site.readers.empty() ? value.op() : &site.readers.front()->op();
-  if (context_.target.conventions().copy_op_role() && first_reader != nullptr) {
+  if (site.is_of_gradient()) {
+    place.role = site.gradient_readers.front()->op().role();
+  } else if (context_.target.conventions().copy_op_role() && first_reader != nullptr) {
     place.role = first_reader->role();
   }
   switch (value.origin()) {

@@ -19,6 +19,7 @@
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/bfloat16_operands.h"
 #include "runtime/executor/ops/epilogue.h"
+#include "runtime/executor/ops/gradient_codes.h"
 #include "runtime/executor/ops/image_form.h"
 #include "runtime/executor/ops/int8_convolution.h"
 #include "runtime/executor/ops/on_integers.h"
@@ -204,10 +205,13 @@ absl::Status PlanGradient(OpPlanner& op) {
   ASSIGN_OR_RETURN(const kernels::ConvolutionShape shape, ConvolutionShapeOf(op));
   const ImageForm form = FormOf(op);
   RETURN_IF_ERROR(op.CheckDims("Output@GRAD", OutputOf(shape, form).dims));
+  ASSIGN_OR_RETURN(const bool has_filters, PlanCodedGradientOfFilters(op, shape, form.layout()));
+  ASSIGN_OR_RETURN(const bool has_images, PlanCodedGradientOfImages(op, shape, form.layout()));
+  const bool wants_filters = op.Wants("Filter@GRAD") && !has_filters;
+  const bool wants_images = op.Wants("Input@GRAD") && !has_images;
+  if (!wants_filters && !wants_images) return absl::OkStatus();
   kernels::GradientsInBfloat16 rounded;
   if (op.backward() == BackwardPrecision::kBfloat16) rounded = kernels::GradientsForBfloat16(shape);
-  const bool wants_filters = op.Wants("Filter@GRAD");
-  const bool wants_images = op.Wants("Input@GRAD");
   if (wants_filters && !rounded.filters) {
     RETURN_IF_ERROR(PlanGradientOfFilters(op, shape, form.layout()));
   }

@@ -13,11 +13,13 @@
 #include "absl/strings/str_cat.h"
 #include "ops/power_of_two_range.h"
 #include "ops/quant_math.h"
+#include "ops/stochastic_codes.h"
 #include "proto/base/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/batch_norm.h"
 #include "runtime/executor/ops/int8_runtime.h"
 #include "runtime/executor/ops/quantized.h"
+#include "runtime/kernels/stochastic_quantize.h"
 
 namespace fixpoint::executor {
 namespace {
@@ -109,6 +111,40 @@ absl::Status PlanAbsMax(OpPlanner& op) {
   const Buffer range = op.WriteAs("OutScale", kOneNumber);
   RETURN_IF_ERROR(AddRangesOfX(op, std::nullopt, range));
   return AddQuantize(op, quantize, range);
+}
+
+// Numbers are drawn for elements as they lie with their channels last.
+absl::Status PlanStochasticAbsMax(OpPlanner& op) {
+  ASSIGN_OR_RETURN(const CodeOp quantize, CodeOpOf(op));
+  if (!FitByte(quantize.codes)) {
+    return absl::UnimplementedError(
+        absl::StrCat("bit_length is ", quantize.codes.bits, "; want 8 or less"));
+  }
+  const Buffer range = op.WriteAs("OutScale", kOneNumber);
+  RETURN_IF_ERROR(AddFindRanges(op, std::nullopt, range));
+  if (!op.Wants("Out")) return absl::OkStatus();
+  const TensorType type = op.InputType("X");
+  Codes codes;
+  codes.ranges = range;
+  codes.largest_code = quantize.codes.largest;
+  codes.layout = type.dims.size() == 4 ? Layout::kChannelsLast : Layout::kRowMajor;
+  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", codes.layout));
+  codes.codes = op.builder().NewBuffer(absl::StrCat(op.OutputName("Out"), " as codes"),
+                                       {codes.dtype(), type.dims}, codes.layout);
+  StepKernel step{{x, range},
+                  {codes.codes},
+                  [=, number = op.number(), seed = op.attributes().Int("seed"),
+                   largest = codes.largest_code, out = codes.codes](const StepContext& run) {
+                    kernels::QuantizeStochastically(run.Random(number, seed), run.Floats(x),
+                                                    run.Floats(range)[0], largest,
+                                                    run.Of<int8_t>(out));
+                    return absl::OkStatus();
+                  }};
+  step.in_each_run = true;
+  op.AddStep(std::move(step));
+  op.builder().WriteCodes(op.OutputValue("Out"), type, codes, /*holds_codes=*/false);
+  op.KeepRunShape("X", "Out");
+  return absl::OkStatus();
 }
 
 // Under paddle-mobile's name (int8_runtime.cc): at InScale, or at the range of X.
@@ -289,6 +325,7 @@ OpPlans FakeQuantizePlans() {
   return {
       {"fake_quantize_abs_max", PlanAbsMax},
       {"fake_quantize_dequantize_abs_max", PlanAbsMax},
+      {kQuantizeStochastically, PlanStochasticAbsMax},
       {"quantize",
        [](OpPlanner& op) {
          return op.HasInput("X") ? PlanMobileQuantize(op) : PlanQuantizeForOneDnn(op);

@@ -10,6 +10,7 @@
 #include "ops/op_schema.h"
 #include "proto/base/status_macros.h"
 #include "runtime/executor/ops/bfloat16_operands.h"
+#include "runtime/executor/ops/gradient_codes.h"
 #include "runtime/executor/ops/packed_weights.h"
 #include "runtime/kernels/arithmetic.h"
 #include "runtime/kernels/bfloat16.h"
@@ -28,6 +29,40 @@ struct GradientTerm {
   Buffer y;
   Multiples other;
 };
+
+// Which product that is.
+struct TermForm {
+  ProductShape shape;
+  bool gradient_is_left;
+
+  GradientTerm Term(Buffer dout, const Multiples& other) const {
+    return gradient_is_left ? GradientTerm{shape, dout, other.numbers, other}
+                            : GradientTerm{shape, other.numbers, dout, other};
+  }
+};
+
+TermForm FormOfY(const ProductShape& s) {
+  if (s.transpose_y) return {{s.batch, s.columns, s.rows, s.inner, true, s.transpose_x}, true};
+  return {{s.batch, s.inner, s.rows, s.columns, !s.transpose_x, false}, false};
+}
+
+TermForm FormOfX(const ProductShape& s) {
+  if (s.transpose_x) return {{s.batch, s.inner, s.columns, s.rows, s.transpose_y, true}, false};
+  return {{s.batch, s.rows, s.columns, s.inner, false, !s.transpose_y}, true};
+}
+
+// Whether the steps that compute a gradient on integers were added. Operands that are repeated are
+// multiplied as floats.
+absl::StatusOr<bool> PlanOnIntegers(OpPlanner& op, absl::string_view output,
+                                    absl::string_view other, const TermForm& form,
+                                    const PlannedProduct& product) {
+  if (product.x || product.y) return false;
+  const absl::string_view gradient = "Out@GRAD";
+  return PlanCodedGradient(
+      op, output,
+      form.gradient_is_left ? GradientFactors{gradient, other} : GradientFactors{other, gradient},
+      form.shape, product.alpha);
+}
 
 // An operand as the gradient of the other multiplies it.
 absl::StatusOr<Multiples> ReadForGradient(OpPlanner& op, absl::string_view slot,
@@ -107,31 +142,22 @@ absl::StatusOr<std::shared_ptr<kernels::Reduction>> SumOver(const Repetition& re
 absl::Status PlanProductGradient(OpPlanner& op, const PlannedProduct& product) {
   const ProductShape& s = product.shape;
   RETURN_IF_ERROR(op.CheckSize("Out@GRAD", s.out_size()));
+  const TermForm of_y = FormOfY(s);
+  const TermForm of_x = FormOfX(s);
+  ASSIGN_OR_RETURN(const bool y_is_planned, PlanOnIntegers(op, "Y@GRAD", "X", of_y, product));
+  ASSIGN_OR_RETURN(const bool x_is_planned, PlanOnIntegers(op, "X@GRAD", "Y", of_x, product));
+  const bool plans_y = op.Wants("Y@GRAD") && !y_is_planned;
+  const bool plans_x = op.Wants("X@GRAD") && !x_is_planned;
+  if (!plans_y && !plans_x) return absl::OkStatus();
   ASSIGN_OR_RETURN(Buffer dout, op.ReadFloats("Out@GRAD"));
   if (op.backward() == BackwardPrecision::kBfloat16) dout = AddRounding(op, "Out@GRAD", dout);
-  if (op.Wants("Y@GRAD")) {
+  if (plans_y) {
     ASSIGN_OR_RETURN(const Multiples x, ReadForGradient(op, "X", product.x));
-    const GradientTerm term =
-        s.transpose_y
-            ? GradientTerm{{s.batch, s.columns, s.rows, s.inner, true, s.transpose_x},
-                           dout,
-                           x.numbers,
-                           x}
-            : GradientTerm{
-                  {s.batch, s.inner, s.rows, s.columns, !s.transpose_x, false}, x.numbers, dout, x};
-    RETURN_IF_ERROR(AddGradient(op, "Y", term, product.alpha, product.y));
+    RETURN_IF_ERROR(AddGradient(op, "Y", of_y.Term(dout, x), product.alpha, product.y));
   }
-  if (op.Wants("X@GRAD")) {
+  if (plans_x) {
     ASSIGN_OR_RETURN(const Multiples y, ReadForGradient(op, "Y", product.y));
-    const GradientTerm term =
-        s.transpose_x
-            ? GradientTerm{{s.batch, s.inner, s.columns, s.rows, s.transpose_y, true},
-                           y.numbers,
-                           dout,
-                           y}
-            : GradientTerm{
-                  {s.batch, s.rows, s.columns, s.inner, false, !s.transpose_y}, dout, y.numbers, y};
-    RETURN_IF_ERROR(AddGradient(op, "X", term, product.alpha, product.x));
+    RETURN_IF_ERROR(AddGradient(op, "X", of_x.Term(dout, y), product.alpha, product.x));
   }
   return absl::OkStatus();
 }

@@ -11,11 +11,13 @@
 #include "absl/strings/str_cat.h"
 #include "ops/power_of_two_range.h"
 #include "ops/quant_math.h"
+#include "ops/stochastic_codes.h"
 #include "proto/base/status_macros.h"
 #include "runtime/reference/kernels.h"
 #include "runtime/reference/kernels/int8_runtime.h"
 #include "runtime/reference/kernels/quantizing.h"
 #include "runtime/reference/walk.h"
+#include "runtime/rounding_chances.h"
 
 namespace fixpoint::reference {
 namespace {
@@ -297,6 +299,35 @@ absl::Status WindowMeanQuantize(OpRun& op) {
   return absl::OkStatus();
 }
 
+// The place of element i where the second of four dimensions is moved to the end.
+int64_t PlaceWithChannelsLast(const Dims& dims, int64_t i) {
+  if (dims.size() != 4) return i;
+  const int64_t pixels = dims[2] * dims[3];
+  const int64_t image = i / (dims[1] * pixels);
+  const int64_t channel = i / pixels % dims[1];
+  return (image * pixels + i % pixels) * dims[1] + channel;
+}
+
+// An op of our own.
+absl::Status StochasticAbsMaxQuantize(OpRun& op) {
+  ASSIGN_OR_RETURN(const int bits, BitsOf(op));
+  const RandomStream random = op.Random(op.Int("seed"));
+  const Array& x = op.Input("X");
+  const float range = AbsMax(Floats(x));
+  const int32_t largest = LargestCode(bits);
+  const float multiplier = static_cast<float>(largest) * InverseRange(range);
+  Array out = x;
+  for (int64_t i = 0; i < x.size(); ++i) {
+    const uint32_t chance = ChanceOf(random, PlaceWithChannelsLast(x.dims, i));
+    const float code = StochasticCode(multiplier * static_cast<float>(x[i]),
+                                      static_cast<float>(chance), static_cast<float>(largest));
+    out[i] = DequantizeOne(code, range, largest);
+  }
+  op.SetOutput("Out", std::move(out));
+  op.SetOutput("OutScale", OneNumber(range));
+  return absl::OkStatus();
+}
+
 // The straight-through estimator: rounding has the gradient 1, and so has clipping.
 absl::Status PassGradient(OpRun& op) {
   op.SetOutput("X@GRAD", op.Input("Out@GRAD"));
@@ -323,6 +354,7 @@ Kernels FakeQuantizeKernels() {
       {"fake_channel_wise_quantize_dequantize_abs_max", ChannelWiseQuantizeDequantize},
       {"quantize_linear", QuantizeLinear},
       {"fake_quantize_window_mean_abs_max", WindowMeanQuantize},
+      {kQuantizeStochastically, StochasticAbsMaxQuantize},
       {"fake_quantize_dequantize_grad", PassGradient},
       {"straight_through_estimator_grad", PassGradient},
       {"stright_throuth_estimator_grad", PassGradient},

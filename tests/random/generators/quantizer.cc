@@ -47,6 +47,13 @@ Generator AbsMax(const std::string& type) {
   };
 }
 
+void Stochastic(CaseMaker& c) {
+  c.Op("fake_quantize_dequantize_stochastic_abs_max(X=", ToQuantize(c, c.SomeDims(1, 4)),
+       ") -> (Out=out, OutScale=scale) {bit_length=", c.Between(2, 8), ", seed=", c.Between(0, 2),
+       "}");
+  c.Exact();
+}
+
 Generator ChannelWise(const std::string& type) {
   return [type](CaseMaker& c) {
     const Dims dims = c.SomeDims(2, 4);
@@ -324,6 +331,7 @@ Generators QuantizerGenerators() {
                            {"dequantize_log", DequantizeLog},
                            {"fake_quantize_dequantize_affine", QuantizeAffine},
                            {"fake_quantize_dequantize_at_range", QuantizeAtRange},
+                           {"fake_quantize_dequantize_stochastic_abs_max", Stochastic},
                            {"scale_gradient", ScaleGradient},
                            {"quantize_linear", QuantizeLinear},
                            {"dequantize_linear", DequantizeLinear}};

@@ -214,6 +214,7 @@ const Case kCases[] = {
   fake_channel_wise_quantize_abs_max(X=rows) -> (Out=b, OutScale=b_scale) {quant_axis=0}
   fake_channel_wise_quantize_abs_max(X=rows) -> (Out=c, OutScale=c_scale) {quant_axis=1}
   fake_quantize_dequantize_abs_max(X=x) -> (Out=d, OutScale=d_scale)
+  fake_quantize_dequantize_stochastic_abs_max(X=x) -> (Out=e, OutScale=e_scale)
   fake_row_wise_quantize_min_max(X=rows) -> (Out=f, OutScale=f_scale, OutZeroPoint=f_zero) {
     quant_axis=0}
   fake_row_wise_dequantize(X=f, Scale=f_scale, ZeroPoint=f_zero) -> (Out=f_rows) {quant_axis=0}

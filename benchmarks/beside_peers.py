@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Inference beside ONNX Runtime and OpenVINO, on one core: processor time, medians, all in turn in
 one run; then, each in a process of its own, the time from a saved int8 model to the first output,
-and the process's peak memory.
+and the process's peak memory; then how many sums of codes OpenVINO gets wrong (openvino_sums.py).
+ONEDNN_MAX_CPU_ISA limits the instructions of ours and of OpenVINO, but not of ONNX Runtime.
 
   ./bazelw run --config=opt //benchmarks:beside_peers -- [--rounds=N] [NETWORK:BATCH ...]
 
-python3 on the PATH has torch, onnx, onnxruntime, openvino and nncf. Prints two tables in Markdown.
+python3 on the PATH has torch, onnx, onnxruntime, openvino and nncf. Prints three tables in Markdown.
 What a process takes before it loads a model, with its libraries and the peers' interpreter, stands
 after a plus.
 """
@@ -126,6 +127,15 @@ def _load_all(networks, infer):
              *(f"{peak - before:.0f} + {before:.0f} MB" for _, peak, before in medians))
 
 
+def _count_wrong_sums():
+    done = subprocess.run([sys.executable, str(_HERE / "openvino_sums.py")], check=True,
+                          stdout=subprocess.PIPE, text=True)
+    shares = json.loads(done.stdout)
+    _row("wrong sums", *shares)
+    _row(*["---"] * (1 + len(shares)))
+    _row("openvino", *(f"{100 * share:.1f} %" for share in shares.values()))
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("inference_worker")
@@ -146,6 +156,8 @@ def main():
         _time_all(networks, arguments.inference_worker, arguments.rounds)
         print()
         _load_all(networks, arguments.infer)
+        print()
+        _count_wrong_sums()
 
 
 if __name__ == "__main__":

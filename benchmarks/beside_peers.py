@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Inference beside ONNX Runtime and OpenVINO, on one core: processor time, medians, all in turn in
 one run; then, each in a process of its own, the time from a saved int8 model to the first output,
-and the process's peak memory. With --threads=N on N cores, in time by the clock, the fastest of the
-rounds, and without the second part.
+and the process's peak memory; then how many sums of codes OpenVINO gets wrong (openvino_sums.py).
+With --threads=N on N cores, in time by the clock, the fastest of the rounds, and nothing after it.
+ONEDNN_MAX_CPU_ISA limits the instructions of ours and of OpenVINO, but not of ONNX Runtime.
 
   ./bazelw run --config=opt //benchmarks:beside_peers -- [--rounds=N] [--threads=N]
       [NETWORK:BATCH ...]
@@ -131,6 +132,15 @@ def _load_all(networks, infer):
              *(f"{peak - before:.0f} + {before:.0f} MB" for _, peak, before in medians))
 
 
+def _count_wrong_sums():
+    done = subprocess.run([sys.executable, str(_HERE / "openvino_sums.py")], check=True,
+                          stdout=subprocess.PIPE, text=True)
+    shares = json.loads(done.stdout)
+    _row("wrong sums", *shares)
+    _row(*["---"] * (1 + len(shares)))
+    _row("openvino", *(f"{100 * share:.1f} %" for share in shares.values()))
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("inference_worker")
@@ -154,6 +164,8 @@ def main():
         if threads == 1:
             print()
             _load_all(networks, arguments.infer)
+            print()
+            _count_wrong_sums()
 
 
 if __name__ == "__main__":

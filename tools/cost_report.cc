@@ -123,10 +123,10 @@ std::string Verdict(const CostReport& report, const Columns& columns) {
   } else {
     return absl::StrCat("not on integers: ", report.forms.why_not, "\n");
   }
-  if (!kernels::HasExactIntegerProducts()) {
+  if (!kernels::HasVnni()) {
+    const bool is_of_pairs = kernels::BestProductSet() != kernels::ProductSet::kNone;
     absl::StrAppend(&text, "without VNNI codes are multiplied ",
-                    kernels::AddsPairsOfProducts() ? "in pairs" : "as floats",
-                    ": the results are the same bits\n");
+                    is_of_pairs ? "in pairs" : "as floats", ": the results are the same bits\n");
   }
   if (products.slower_than_floats > 0) {
     absl::StrAppend(&text, "slower than in float: ", products.slower_than_floats, " of ",

@@ -6,12 +6,12 @@
 namespace fixpoint {
 
 std::string InstructionsText() {
-  const bool is_exact = kernels::HasExactIntegerProducts();
+  const bool has_vnni = kernels::HasVnni();
   switch (kernels::BestInstructionSet()) {
     case kernels::InstructionSet::kAvx512:
-      return is_exact ? "AVX-512 with VNNI" : "AVX-512 without VNNI";
+      return has_vnni ? "AVX-512 with VNNI" : "AVX-512 without VNNI";
     case kernels::InstructionSet::kAvx2:
-      return is_exact ? "AVX2 with VNNI" : "AVX2 without VNNI";
+      return has_vnni ? "AVX2 with VNNI" : "AVX2 without VNNI";
     case kernels::InstructionSet::kSse41:
       return "SSE4.1";
   }

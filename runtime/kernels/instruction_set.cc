@@ -1,6 +1,7 @@
 #include "runtime/kernels/instruction_set.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <iterator>
 
 #include "absl/strings/match.h"
@@ -14,8 +15,8 @@ bool May(dnnl::cpu_isa isa) {
   return (static_cast<int>(dnnl::get_effective_cpu_isa()) & wanted) == wanted;
 }
 
-// The sets with instructions that add products of 8 bits in 32. For some shapes oneDNN has
-// implementations by other instructions, on the same machine: they add pairs of products in 16
+// The sets of oneDNN with instructions that add products of 8 bits in 32. For some shapes oneDNN
+// has implementations by other instructions, on the same machine: they add pairs of products in 16
 // bits.
 struct ExactSet {
   absl::string_view name;  // or how oneDNN's names of several begin
@@ -43,7 +44,22 @@ bool HasExactIntegerProducts() {
                      [](const ExactSet& set) { return May(set.isa); });
 }
 
-bool AddsPairsOfProducts() { return BestInstructionSet() != InstructionSet::kSse41; }
+bool MimicsAvxVnni() {
+  static const bool mimics = [] {
+    const char* const limit = std::getenv("ONEDNN_MAX_CPU_ISA");
+    return limit != nullptr && absl::EqualsIgnoreCase(limit, "AVX2_VNNI") &&
+           !May(dnnl::cpu_isa::avx2_vnni) && __builtin_cpu_supports("avx512vl") != 0 &&
+           __builtin_cpu_supports("avx512vnni") != 0;
+  }();
+  return mimics;
+}
+
+ProductSet BestProductSet() {
+  if (May(dnnl::cpu_isa::avx512_core_vnni)) return ProductSet::kAvx512Vnni;
+  if (May(dnnl::cpu_isa::avx512_core)) return ProductSet::kPairsOfAvx512;
+  if (May(dnnl::cpu_isa::avx2_vnni) || MimicsAvxVnni()) return ProductSet::kAvxVnni;
+  return May(dnnl::cpu_isa::avx2) ? ProductSet::kPairsOfAvx2 : ProductSet::kNone;
+}
 
 bool AddsProductsExactly(absl::string_view instruction_set) {
   return std::any_of(std::begin(kExactSets), std::end(kExactSets), [&](const ExactSet& set) {
@@ -51,6 +67,12 @@ bool AddsProductsExactly(absl::string_view instruction_set) {
   });
 }
 
-bool HasAvx512Vnni() { return May(dnnl::cpu_isa::avx512_core_vnni); }
+bool HasVnni() {
+  return BestProductSet() == ProductSet::kAvxVnni || BestProductSet() == ProductSet::kAvx512Vnni;
+}
+
+bool HasAvx512Vnni() { return BestProductSet() == ProductSet::kAvx512Vnni; }
+
+bool HasAmx() { return May(dnnl::cpu_isa::avx512_core_amx); }
 
 }  // namespace fixpoint::kernels

@@ -13,19 +13,29 @@ enum class InstructionSet { kSse41, kAvx2, kAvx512 };
 inline constexpr int kInstructionSets = 3;
 InstructionSet BestInstructionSet();
 
-// Whether there are instructions that add products of 8 bits in 32 (VNNI). Without them oneDNN adds
-// pairs of products in 16 bits, which saturate: its products of u8 and s8 are then not exact.
-bool HasExactIntegerProducts();
+// How products of codes are added: each by itself; in pairs, in 16 bits (tile_loops.h); or, with
+// VNNI, four at a time, in 32.
+enum class ProductSet { kNone, kPairsOfAvx2, kPairsOfAvx512, kAvxVnni, kAvx512Vnni };
+inline constexpr int kProductSets = 5;
+ProductSet BestProductSet();
+bool HasVnni();
 
-// Whether there are instructions that add pairs of such products in 16 bits, with which sums are
-// exact where no pair leaves 16 bits (paired_loops.h).
-bool AddsPairsOfProducts();
+// AVX-VNNI, VNNI in vectors of 32 products, may be tried where a processor has only that of
+// AVX-512: for the limit AVX2_VNNI our own loops then use the instructions of AVX-512 for such
+// vectors. oneDNN has none.
+bool MimicsAvxVnni();
+
+// Whether oneDNN has VNNI. Without, it adds pairs of products in 16 bits, which saturate: its
+// products of u8 and s8 are then not exact.
+bool HasExactIntegerProducts();
 
 // Whether those of a set, as oneDNN names the sets of its implementations ("avx512_core_vnni"), do.
 bool AddsProductsExactly(absl::string_view instruction_set);
 
-// Whether they are those of AVX-512, in vectors of 64 products.
+// Whether there is VNNI in vectors of 64 products, and whether there are products of whole tiles
+// besides, which only oneDNN has.
 bool HasAvx512Vnni();
+bool HasAmx();
 
 }  // namespace fixpoint::kernels
 

@@ -78,7 +78,7 @@ struct SumOperands {
 //   acc = sum((input - zero point) * (weight - zero point of the channel)) + bias of the channel.
 // Padding adds nothing to it. It is the same integer on every machine, with any number of threads.
 // Where the machine has no exact products of 8 bits (instruction_set.h) they are added in pairs
-// (paired_loops.h), or the codes multiplied as floats, with no more products in a sum than floats
+// (tile_loops.h), or the codes multiplied as floats, with no more products in a sum than floats
 // add without rounding. Not for two threads at once.
 class IntegerSums : public PacksWeights<int8_t> {
  public:

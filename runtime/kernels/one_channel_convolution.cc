@@ -279,7 +279,8 @@ class OneChannelConvolution final : public IntegerSums {
 bool IsForOneChannel(const SumsProblem& problem) {
   const ConvolutionShape* const shape = problem.convolution();
   return shape != nullptr && shape->channels == 1 && shape->groups == 1 &&
-         (shape->window[1].kernel >= kTaps || shape->filters < kLanes);
+         (shape->filters < kLanes ||
+          (shape->window[1].kernel >= kTaps && problem.output == OutputType::kFloat));
 }
 
 std::unique_ptr<IntegerSums> PlanOneChannelConvolution(const SumsProblem& problem) {

@@ -44,6 +44,20 @@ __attribute__((target("avx512f,avx512vnni"))) double IntegersOfVnni() {
   return 2.0 * 64 * kChains * kRounds;
 }
 
+__attribute__((target("avx2,avxvnni"))) double IntegersOfAvxVnni() {
+  __m256i chains[kChains];
+  for (__m256i& chain : chains) chain = _mm256_setzero_si256();
+  const __m256i ones = _mm256_set1_epi8(1);
+  for (int round = 0; round < kRounds; ++round) {
+#pragma GCC unroll 12
+    for (__m256i& chain : chains) chain = _mm256_dpbusd_avx_epi32(chain, ones, ones);
+  }
+  for (const __m256i& chain : chains) {
+    integer_sink = _mm_cvtsi128_si32(_mm256_castsi256_si128(chain));
+  }
+  return 2.0 * 32 * kChains * kRounds;
+}
+
 __attribute__((target("avx2"))) double PairsOfAvx2() {
   __m256i chains[kChains];
   for (__m256i& chain : chains) chain = _mm256_setzero_si256();
@@ -90,8 +104,19 @@ __attribute__((target("sse4.1"))) double FloatsOfSse41() {
 }
 
 double IntegerRate(double float_rate) {
-  if (HasAvx512Vnni()) return BestRate(IntegersOfVnni);
-  return AddsPairsOfProducts() ? BestRate(PairsOfAvx2) : float_rate;
+  switch (BestProductSet()) {
+    case ProductSet::kAvx512Vnni:
+      return BestRate(IntegersOfVnni);
+    case ProductSet::kAvxVnni:
+      // In vectors of AVX-512 it has the same peak, on processors that compute them in halves.
+      return BestRate(MimicsAvxVnni() ? IntegersOfVnni : IntegersOfAvxVnni);
+    case ProductSet::kPairsOfAvx512:
+    case ProductSet::kPairsOfAvx2:
+      return BestRate(PairsOfAvx2);
+    case ProductSet::kNone:
+      break;
+  }
+  return float_rate;
 }
 
 double FloatRate() {

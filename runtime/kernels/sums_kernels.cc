@@ -13,10 +13,9 @@
 #include "runtime/kernels/one_channel_convolution.h"
 #include "runtime/kernels/onednn.h"
 #include "runtime/kernels/onednn_sums.h"
-#include "runtime/kernels/paired_sums.h"
 #include "runtime/kernels/small_product.h"
 #include "runtime/kernels/sum_parts.h"
-#include "runtime/kernels/tiled_convolution.h"
+#include "runtime/kernels/tiled_sums.h"
 #include "runtime/kernels/two_pass_sums.h"
 
 namespace fixpoint::kernels {
@@ -27,47 +26,63 @@ constexpr int64_t kFew = 32;
 constexpr int64_t kSome = 128;
 
 bool Always() { return true; }
+bool HasTiles() { return BestProductSet() != ProductSet::kNone; }
+// With AMX oneDNN is faster.
+bool HasFastTiles() {
+  return BestProductSet() == ProductSet::kAvxVnni || (HasAvx512Vnni() && !HasAmx());
+}
 bool FitsAll(const SumsProblem& /*problem*/) { return true; }
 
 constexpr bool kWeightZeroPoints = true;
 constexpr bool kNoWeightZeroPoints = false;
 
-// Exact instructions were measured with AVX-512. Where no sums of a kind were, those of the next.
-constexpr RatesBesideFloats Exact(const RatesOfKinds& rates) { return {rates, rates, rates}; }
+// Where no sums of a kind were measured, the rates are those of the next. What was measured with
+// AVX-512 stands for AVX-VNNI too.
+constexpr RatesBesideFloats WithVnni(const RatesOfKinds& rates) {
+  return {{{}, {}, {}, rates, rates}};
+}
 
-constexpr RatesBesideFloats kRatesOfPairs = {
-    {{}, {1.25, 0.89, 1.36, 1.88}, {1.32, 0.91, 1.36, 1.83}}};
-constexpr RatesBesideFloats kRatesOfPairsInTwoPasses = {
-    {{}, {0.66, 0.32, 0.76, 1.55}, {0.90, 0.77, 0.99, 1.77}}};
-constexpr RatesBesideFloats kRatesOfSumsOfFloats = {
-    {{0.46, 0.52, 0.64, 0.87}, {0.48, 0.30, 0.53, 0.80}, {0.75, 0.69, 0.71, 0.90}}};
+constexpr RatesBesideFloats kRatesOfTiles = {
+    {{}, {}, {}, {1.43, 1.43, 2.6, 3.6}, {1.77, 1.77, 3.3, 3.9}}};
+constexpr RatesBesideFloats kRatesOfTilesThroughStages = {{{},
+                                                           {1.51, 0.96, 1.91, 1.98},
+                                                           {1.61, 1.12, 2.06, 2.01},
+                                                           {1.26, 1.43, 2.8, 3.4},
+                                                           {1.68, 1.73, 3.2, 3.8}}};
+constexpr RatesBesideFloats kRatesOfTilesInTwoPasses = {{{},
+                                                         {0.79, 0.34, 0.95, 1.61},
+                                                         {1.03, 0.81, 1.49, 1.91},
+                                                         {0.72, 0.37, 1.14, 2.5},
+                                                         {0.94, 1.11, 2.3, 3.5}}};
+constexpr RatesBesideFloats kRatesOfSumsOfFloats = {{{0.46, 0.52, 0.64, 0.87},
+                                                     {0.57, 0.31, 0.53, 0.79},
+                                                     {0.87, 0.70, 0.72, 0.87},
+                                                     {0.56, 0.31, 0.54, 0.79},
+                                                     {0.65, 0.70, 0.74, 0.88}}};
 
 constexpr SumsKernel kKernels[] = {
     {"small product", HasAvx512Vnni, kNoWeightZeroPoints, BiasAddition::kInteger,
-     EpilogueGrammar::kAnyStages, IsForSmallProduct, 2.4, Exact({4.1, 4.1, 4.1, 4.0}),
+     EpilogueGrammar::kAnyStages, IsForSmallProduct, 2.4, WithVnni({4.1, 4.1, 4.1, 4.0}),
      PlanSmallProduct},
     {"one channel", HasAvx512Vnni, kNoWeightZeroPoints, BiasAddition::kInteger,
-     EpilogueGrammar::kAnyStages, IsForOneChannel, 1.6, Exact({1.15, 1.15, 1.15, 1.15}),
+     EpilogueGrammar::kAnyStages, IsForOneChannel, 1.6, WithVnni({1.15, 1.15, 1.15, 1.15}),
      PlanOneChannelConvolution},
     {"depthwise", HasAvx512Vnni, kNoWeightZeroPoints, BiasAddition::kInteger,
-     EpilogueGrammar::kAnyStages, IsForDepthwise, 1.17, Exact({1.77, 1.77, 1.77, 1.77}),
+     EpilogueGrammar::kAnyStages, IsForDepthwise, 1.17, WithVnni({1.77, 1.77, 1.77, 1.77}),
      PlanDepthwiseConvolution},
-    {"tiles", HasAvx512Vnni, kNoWeightZeroPoints, BiasAddition::kInteger,
-     EpilogueGrammar::kFoldedToCodes, IsForTiles, 1.09, Exact({1.67, 1.67, 4.1, 3.5}),
-     PlanTiledConvolution},
-    {"tiles of parts", HasAvx512Vnni, kNoWeightZeroPoints, BiasAddition::kInteger,
-     EpilogueGrammar::kFoldedToCodes, IsForTilesOfParts, 1.03, Exact({1.95, 1.95, 2.8, 4.0}),
-     PlanTiledConvolution},
+    {"tiles", HasFastTiles, kNoWeightZeroPoints, BiasAddition::kInteger,
+     EpilogueGrammar::kFoldedToCodes, IsForFastTiles, 1.12, kRatesOfTiles, PlanTiledSums},
     {"oneDNN", HasExactIntegerProducts, kNoWeightZeroPoints, BiasAddition::kNone,
-     EpilogueGrammar::kPostOps, FitsAll, 1, Exact({1.46, 1.17, 2.5, 3.3}), PlanOnednnSums},
+     EpilogueGrammar::kPostOps, FitsAll, 1, WithVnni({1.46, 1.17, 2.5, 3.3}), PlanOnednnSums},
     {"oneDNN, float bias", HasExactIntegerProducts, kNoWeightZeroPoints, BiasAddition::kFloat,
-     EpilogueGrammar::kPostOps, FitsAll, 0.94, Exact({1.38, 1.06, 2.3, 3.0}), PlanOnednnSums},
+     EpilogueGrammar::kPostOps, FitsAll, 0.94, WithVnni({1.38, 1.06, 2.3, 3.0}), PlanOnednnSums},
     {"oneDNN in two passes", HasExactIntegerProducts, kWeightZeroPoints, BiasAddition::kInteger,
-     EpilogueGrammar::kAnyStages, FitsAll, 0.9, Exact({1.26, 0.95, 2.0, 3.2}), PlanTwoPassSums},
-    {"pairs", AddsPairsOfProducts, kNoWeightZeroPoints, BiasAddition::kInteger,
-     EpilogueGrammar::kNoRequantization, IsForPairs, 0.62, kRatesOfPairs, PlanPairedSums},
-    {"pairs in two passes", AddsPairsOfProducts, kWeightZeroPoints, BiasAddition::kInteger,
-     EpilogueGrammar::kAnyStages, IsForPairs, 0.54, kRatesOfPairsInTwoPasses, PlanPairsInTwoPasses},
+     EpilogueGrammar::kAnyStages, FitsAll, 0.9, WithVnni({1.26, 0.95, 2.0, 3.2}), PlanTwoPassSums},
+    {"tiles through stages", HasTiles, kNoWeightZeroPoints, BiasAddition::kInteger,
+     EpilogueGrammar::kNoRequantization, IsForTiles, 0.62, kRatesOfTilesThroughStages,
+     PlanTiledSums},
+    {"tiles in two passes", HasTiles, kWeightZeroPoints, BiasAddition::kInteger,
+     EpilogueGrammar::kAnyStages, IsForTiles, 0.54, kRatesOfTilesInTwoPasses, PlanTilesInTwoPasses},
     {"floats", Always, kWeightZeroPoints, BiasAddition::kInteger, EpilogueGrammar::kAnyStages,
      FitsAll, 0.32, kRatesOfSumsOfFloats, PlanSumsOfFloats},
 };
@@ -138,7 +153,7 @@ absl::StatusOr<std::unique_ptr<IntegerSums>> PlanSums(const std::string& what,
     auto planned = Planned(of_codes, [&] { return kernel->plan(problem); });
     if (planned.ok() && *planned == nullptr) continue;
     if (planned.ok()) {
-      const auto set = static_cast<size_t>(BestInstructionSet());
+      const auto set = static_cast<size_t>(BestProductSet());
       const auto kind = static_cast<size_t>(KindOf(problem));
       (*planned)->set_beside_floats(kernel->beside_floats[set][kind]);
     }

@@ -45,7 +45,7 @@ SumsKind KindOf(const SumsProblem& problem);
 
 // As multiples of oneDNN's kernel of floats with as good instructions.
 using RatesOfKinds = std::array<double, kSumsKinds>;
-using RatesBesideFloats = std::array<RatesOfKinds, kInstructionSets>;
+using RatesBesideFloats = std::array<RatesOfKinds, kProductSets>;
 
 struct SumsKernel {
   const char* name;

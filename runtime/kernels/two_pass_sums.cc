@@ -14,7 +14,7 @@
 #include "runtime/kernels/epilogue_lanes.h"
 #include "runtime/kernels/input_sums.h"
 #include "runtime/kernels/packed_form.h"
-#include "runtime/kernels/paired_sums.h"
+#include "runtime/kernels/tiled_sums.h"
 #include "runtime/kernels/plain_sums.h"
 #include "runtime/kernels/product_shape.h"
 #include "runtime/kernels/sum_begin.h"
@@ -111,8 +111,8 @@ std::unique_ptr<IntegerSums> PlanTwoPassSums(const SumsProblem& problem) {
   return std::make_unique<TwoPassSums>(problem, std::move(plain));
 }
 
-std::unique_ptr<IntegerSums> PlanPairsInTwoPasses(const SumsProblem& problem) {
-  return std::make_unique<TwoPassSums>(problem, PlanPlainPairedSums(problem));
+std::unique_ptr<IntegerSums> PlanTilesInTwoPasses(const SumsProblem& problem) {
+  return std::make_unique<TwoPassSums>(problem, PlanPlainTiledSums(problem));
 }
 
 std::unique_ptr<IntegerSums> PlanSumsOfFloats(const SumsProblem& problem) {

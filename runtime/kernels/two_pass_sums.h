@@ -11,10 +11,10 @@
 
 namespace fixpoint::kernels {
 
-// The first pass on oneDNN's integers, on its floats (plain_sums.h), or in pairs (paired_sums.h).
+// The first pass on oneDNN's integers, on its floats (plain_sums.h), or in pairs (tiled_sums.h).
 // As rows of sums_kernels.h.
 std::unique_ptr<IntegerSums> PlanTwoPassSums(const SumsProblem& problem);
-std::unique_ptr<IntegerSums> PlanPairsInTwoPasses(const SumsProblem& problem);
+std::unique_ptr<IntegerSums> PlanTilesInTwoPasses(const SumsProblem& problem);
 std::unique_ptr<IntegerSums> PlanSumsOfFloats(const SumsProblem& problem);
 
 }  // namespace fixpoint::kernels

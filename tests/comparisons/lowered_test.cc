@@ -140,7 +140,7 @@ int64_t BytesOfCodes(const Scope& scope) {
 
 // Packed for instructions that are not exact, weights have room for words besides bytes.
 TEST(LoweredResNet20, PacksCodesIntoAtMost22TenthsOfTheirBytes) {
-  if (!kernels::HasExactIntegerProducts() && !kernels::AddsPairsOfProducts()) {
+  if (kernels::BestProductSet() == kernels::ProductSet::kNone) {
     GTEST_SKIP() << "weights are packed as floats";
   }
   const auto forms = TrainForms(BuildNetwork("resnet20", /*batch=*/4), "");

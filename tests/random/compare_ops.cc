@@ -60,7 +60,7 @@ struct Counts {
 // What a machine that is limited to the set has.
 struct Instructions {
   kernels::InstructionSet loops;
-  bool has_exact_products;
+  bool has_vnni;
 };
 
 const std::map<std::string, Instructions>& InstructionSets() {
@@ -130,8 +130,8 @@ void CompareAll(const std::string& isa, const std::vector<std::string>& ops, siz
                 Shared* shared) {
   setenv("ONEDNN_MAX_CPU_ISA", absl::AsciiStrToUpper(isa).c_str(), /*overwrite=*/1);
   const Instructions& wanted = InstructionSets().at(isa);
-  shared->is_skipped = kernels::BestInstructionSet() != wanted.loops ||
-                       kernels::HasExactIntegerProducts() != wanted.has_exact_products;
+  shared->is_skipped =
+      kernels::BestInstructionSet() != wanted.loops || kernels::HasVnni() != wanted.has_vnni;
   if (shared->is_skipped) return;
   for (size_t op = first; op < ops.size(); ++op) {
     shared->op = op;

@@ -154,17 +154,16 @@ std::vector<ConvolutionCase> TiledConvolutionCases() {
       {"TiledDilated", Shape(34, 32, 1, 14, {3, 1, 2, 2, 2}, {2, 1, 2, 1, 1})},
       {"TiledOnOneSide", Shape(42, 32, 1, 7, {2, 1, 1, 0, 1}, {3, 1, 1, 2, 0})},
       {"TiledFewChannels", Shape(3, 32, 1, 13, {7, 2, 1, 3, 3}, {7, 2, 1, 3, 3})},
-      // Rows whose pixels are not multiples of seven.
+      // Rows whose pixels are not multiples of those of a tile.
       {"TiledPointwise", Shape(64, 96, 1, 9, kOne, kOne)},
       {"TiledPointwiseOddSize", Shape(145, 32, 1, 9, kOne, kOne)},
       {"TiledFewTaps", Shape(16, 32, 1, 7, kOne, kOne)},
       // Padded lines of many chunks, and weights that are fetched ahead.
       {"TiledChunks", Shape(512, 32, 1, 28, kThree, kThree)},
-      {"TiledChunksOfEights", Shape(1024, 64, 1, 24, kThreeByTwo, kOne)},
+      {"TiledChunksOfColumns", Shape(1024, 64, 1, 24, kThreeByTwo, kOne)},
       {"TiledEights", Shape(16, 32, 1, 8, kThree, kThree)},
       {"TiledEightsStrided", Shape(9, 64, 1, 32, kThreeByTwo, kThreeByTwo)},
       {"TiledSixteenFilters", Shape(16, 16, 1, 24, kThree, kThree)},
-      // A stretch is left, and then pixels.
       {"TiledSixteenFiltersOddHeight", Shape(16, 16, 1, 8, {2, 1, 1, 0, 0}, kThree)},
       {"TiledSixteenFiltersPointwise", Shape(64, 48, 1, 9, kOne, kOne)},
       // Weights that are fetched ahead, and more rows than are read at once.

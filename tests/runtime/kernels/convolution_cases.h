@@ -18,7 +18,7 @@ struct ConvolutionCase {
 
 std::vector<ConvolutionCase> ConvolutionCases();
 
-// More of them, of the shapes that there are tiles for (tiled_convolution.h).
+// More of them, of the shapes that there are tiles for (tiled_sums.h).
 std::vector<ConvolutionCase> TiledConvolutionCases();
 
 // Convolutions whose only window sticks out of the padded image (ops/window.h), for which oneDNN

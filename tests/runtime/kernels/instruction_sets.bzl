@@ -9,11 +9,12 @@ LOOP_INSTRUCTION_SETS = [
     "SSE41",
 ]
 
-# The sets that there are integer products for: by instructions that are exact, by ones that are not,
-# and by none (runtime/kernels/instruction_set.h).
+# The sets that there are integer products for: by instructions that are exact, in vectors of 512
+# bits and of 256, by ones that are not, and by none (runtime/kernels/instruction_set.h).
 PRODUCT_INSTRUCTION_SETS = [
     "DEFAULT",
     "AVX512_CORE",
+    "AVX2_VNNI",
     "AVX2",
     "SSE41",
 ]

@@ -45,16 +45,17 @@ ConvolutionShape Convolution(int64_t channels, int64_t filters, int64_t groups, 
   return shape;
 }
 
-// Whether a kernel has instructions that add products of 8 bits exactly.
-bool IsExact(const SumsKernel& kernel) {
-  return !absl::StartsWith(kernel.name, "pairs") && kernel.name != absl::string_view("floats");
+// Whether a kernel is for VNNI alone.
+bool WantsVnni(const SumsKernel& kernel) {
+  return !absl::StartsWith(kernel.name, "tiles ") && kernel.name != absl::string_view("floats");
 }
 
-// "tiles, oneDNN, oneDNN in two passes", the fastest first: the kernels that are exact, or not.
-std::string KernelsOf(const SumsProblem& problem, bool exact = true) {
+// "tiles, oneDNN, oneDNN in two passes", the fastest first: the kernels for VNNI, or those for all
+// sets.
+std::string KernelsOf(const SumsProblem& problem, bool with_vnni = true) {
   std::vector<absl::string_view> names;
   for (const SumsKernel* const kernel : KernelsFor(problem)) {
-    if (IsExact(*kernel) == exact) names.push_back(kernel->name);
+    if (WantsVnni(*kernel) == with_vnni) names.push_back(kernel->name);
   }
   return absl::StrJoin(names, ", ");
 }
@@ -76,7 +77,7 @@ std::string Before(const char* name) { return std::string(name) + ", " + kOnednn
 class SumsKernels512 : public testing::Test {
  protected:
   void SetUp() override {
-    if (!HasAvx512Vnni()) GTEST_SKIP() << "no AVX-512 VNNI";
+    if (!HasAvx512Vnni() || HasAmx()) GTEST_SKIP() << "no AVX-512 VNNI, or AMX";
   }
 };
 
@@ -85,16 +86,16 @@ TEST_F(SumsKernels512, HaveTilesForManyProductsThatEndInCodes) {
     ConvolutionShape shape;
     bool has_tiles;
   } kCases[] = {
-      {Convolution(64, 64, 1, 56, 3), true},     // eights of pixels by pairs of vectors
-      {Convolution(512, 512, 1, 7, 3), true},    // sevens
+      {Convolution(64, 64, 1, 56, 3), true},
       {Convolution(16, 16, 1, 32, 3), true},     // one vector of filters
-      {Convolution(64, 96, 1, 9, 1), true},      // rows do not matter
+      {Convolution(16, 24, 1, 56, 1), true},     // filters that do not fill vectors
+      {Convolution(64, 64, 1, 13, 3), true},     // pixels that do not fill tiles
       {Convolution(3, 64, 1, 224, 7, 2), true},  // the first layer
+      {Convolution(64, 64, 4, 56, 3), true},     // groups
       {Convolution(8, 32, 1, 32, 1), false},     // few taps
-      {Convolution(64, 64, 1, 13, 3), false},    // rows that are not of sevens or eights
-      {Convolution(64, 48, 1, 14, 3), false},    // sevens want pairs of vectors
       {Convolution(512, 512, 1, 1, 1), false},   // too few pixels
-      {Convolution(64, 64, 4, 56, 3), false},    // groups
+      {Convolution(32, 16, 16, 14, 3), false},   // groups of two channels
+      {Convolution(32, 64, 32, 14, 3), false},
   };
   for (const auto& test : kCases) {
     const std::string kernels = KernelsOf(ToCodes(test.shape));
@@ -125,16 +126,24 @@ TEST_F(SumsKernels512, HaveLoopsForOneChannelBeforeAllOthers) {
   EXPECT_EQ(KernelsOf(ToFloats(Convolution(1, 6, 1, 28, 5))), Before("one channel"));
   EXPECT_EQ(KernelsOf(ToFloats(Convolution(1, 6, 1, 28, 3))), Before("one channel"));
   EXPECT_EQ(KernelsOf(ToFloats(Convolution(1, 32, 1, 28, 3))), kOnednn);
-  EXPECT_EQ(KernelsOf(ToCodes(Convolution(1, 32, 1, 28, 5))), Before("one channel, tiles"));
+  EXPECT_EQ(KernelsOf(ToCodes(Convolution(1, 6, 1, 28, 5))), Before("one channel, tiles"));
+  EXPECT_EQ(KernelsOf(ToCodes(Convolution(1, 32, 1, 28, 5))), Before("tiles"));
+  EXPECT_EQ(KernelsOf(ToFloats(Convolution(1, 32, 1, 28, 5))), Before("one channel"));
   EXPECT_EQ(KernelsOf(ToFloats(Convolution(1, 1, 1, 28, 5))), Before("one channel, depthwise"));
 }
 
-TEST_F(SumsKernels512, HaveTilesOfPartsBeforeOnednn) {
+TEST_F(SumsKernels512, HaveTilesThatAddABias) {
   const ConvolutionShape shape = Convolution(16, 24, 1, 56, 1);
   const SumCoding biased = SumCoding(CodeType::kUint8).WithBias();
-  EXPECT_EQ(KernelsOf(ToCodes(shape)), Before("tiles of parts"));
-  EXPECT_EQ(KernelsOf(ToCodes(shape, biased)), std::string("tiles of parts, ") + kFloatBias);
+  EXPECT_EQ(KernelsOf(ToCodes(shape, biased)), std::string("tiles, ") + kFloatBias);
   EXPECT_EQ(KernelsOf(ToFloats(shape, biased)), kFloatBias);
+}
+
+TEST(SumsKernels, HaveTilesWithAvxVnniToo) {
+  if (BestProductSet() != ProductSet::kAvxVnni) GTEST_SKIP() << "no AVX-VNNI";
+  const auto planned = *PlanSums("sums", ToCodes(Convolution(64, 64, 1, 13, 3)));
+  EXPECT_EQ(planned->implementation(), MimicsAvxVnni() ? "loops:avx512vl_vnni" : "loops:avx_vnni");
+  EXPECT_GT(planned->beside_floats(), 3);
 }
 
 TEST_F(SumsKernels512, HaveLoopsForSmallProductsBeforeAllOthers) {
@@ -196,13 +205,13 @@ TEST(SumsKernels, HaveLoopsForMoreStagesThanOnednnTakes) {
   EXPECT_EQ(KernelsOf(problem), HasExactIntegerProducts() ? kTwoPasses : "");
 }
 
-TEST(SumsKernels, ArePairsOrFloatsWithoutInstructionsThatAreExact) {
-  const bool has_pairs = AddsPairsOfProducts();
+TEST(SumsKernels, AreTilesOrFloatsOnAnyMachine) {
+  const bool has_tiles = BestProductSet() != ProductSet::kNone;
   const auto kernels = [](const SumsProblem& problem) {
-    return KernelsOf(problem, /*exact=*/false);
+    return KernelsOf(problem, /*with_vnni=*/false);
   };
-  const std::string in_passes = has_pairs ? "pairs in two passes, floats" : "floats";
-  const std::string all = has_pairs ? "pairs, " + in_passes : in_passes;
+  const std::string in_passes = has_tiles ? "tiles in two passes, floats" : "floats";
+  const std::string all = has_tiles ? "tiles through stages, " + in_passes : in_passes;
   for (const ConvolutionShape& shape :
        {Convolution(64, 64, 1, 56, 3), Convolution(3, 8, 1, 13, 5), Convolution(64, 64, 4, 9, 3)}) {
     EXPECT_EQ(kernels(ToCodes(shape)), all);
@@ -236,11 +245,11 @@ TEST(SumsKernels, SayHowFastTheyAreBesideFloats) {
   const double many = rate(ToCodes(Convolution(64, 64, 1, 13, 3)));
   const double row = rate({ProductShape{1, 1, 512, 64}, CodeType::kUint8, {}, OutputType::kFloat});
   const double in_floats = rate(ToCodes(Convolution(32, 16, 16, 14, 3)));
-  if (HasExactIntegerProducts()) {
+  if (HasVnni()) {
     for (const double exact : {depthwise, few, some, many, row}) EXPECT_GE(exact, 1);
     EXPECT_GT(many, few);
-  } else if (AddsPairsOfProducts()) {
-    EXPECT_LT(few, 1);
+  } else if (BestProductSet() != ProductSet::kNone) {
+    EXPECT_LT(few, some);
     for (const double in_pairs : {depthwise, some, many, row}) EXPECT_GT(in_pairs, 1);
     EXPECT_LT(in_floats, 1);
   } else {

@@ -1,8 +1,8 @@
-// Sums of products of codes by the loops of paired_loops.h: how weights are packed, where the codes
+// Sums of products of codes by the loops of tile_loops.h: how weights are packed, where the codes
 // of inputs lie, and what is shared out to threads.
 
-#ifndef FIXPOINT_RUNTIME_KERNELS_PAIRED_PANELS_H_
-#define FIXPOINT_RUNTIME_KERNELS_PAIRED_PANELS_H_
+#ifndef FIXPOINT_RUNTIME_KERNELS_TILE_PANELS_H_
+#define FIXPOINT_RUNTIME_KERNELS_TILE_PANELS_H_
 
 #include <cstdint>
 #include <memory>
@@ -13,14 +13,14 @@
 #include "runtime/kernels/integer_sums.h"
 #include "runtime/kernels/packed_form.h"
 #include "runtime/kernels/packing.h"
-#include "runtime/kernels/paired_loops.h"
 #include "runtime/kernels/sums_problem.h"
+#include "runtime/kernels/tile_loops.h"
 
 namespace fixpoint::kernels {
 
-class PairedPanels : public PacksWeights<int8_t>, public HasPackedForm {
+class TilePanels : public PacksWeights<int8_t>, public HasPackedForm {
  public:
-  PairedPanels(CodesOf codes, const SumsProblem& problem);
+  TilePanels(CodesOf codes, const SumsProblem& problem);
 
   // Packed weights begin with their sums, [matrix, channel].
   virtual int64_t sum_count() const = 0;
@@ -37,10 +37,10 @@ class PairedPanels : public PacksWeights<int8_t>, public HasPackedForm {
   };
   // Calls multiply(panel, place) for all panels, from several threads. They have no offsets.
   virtual void ForEachPanel(const SumOperands& operands,
-                            absl::FunctionRef<void(const PairedPanel&, const Place&)> multiply) = 0;
+                            absl::FunctionRef<void(const TilePanel&, const Place&)> multiply) = 0;
 
   // The loops that read the panels.
-  const PairedLoops& loops() const { return loops_; }
+  const TileLoops& loops() const { return loops_; }
   CodesOf codes() const { return codes_; }
   // The unsigned code of a 0.
   uint8_t ZeroOf(const SumOperands& operands) const {
@@ -53,7 +53,7 @@ class PairedPanels : public PacksWeights<int8_t>, public HasPackedForm {
 
  private:
   const CodesOf codes_;
-  const PairedLoops& loops_;
+  const TileLoops& loops_;
   const uint8_t shift_;
   const int64_t input_size_;
   const int64_t output_size_;
@@ -61,10 +61,10 @@ class PairedPanels : public PacksWeights<int8_t>, public HasPackedForm {
 };
 
 // For products, and convolutions of one group or several.
-std::unique_ptr<PairedPanels> PlanPairedTiles(const SumsProblem& problem);
+std::unique_ptr<TilePanels> PlanSharedTiles(const SumsProblem& problem);
 // For depthwise convolutions without a dilation of rows.
-std::unique_ptr<PairedPanels> PlanPairedDepthwise(const SumsProblem& problem);
+std::unique_ptr<TilePanels> PlanDepthwiseTiles(const SumsProblem& problem);
 
 }  // namespace fixpoint::kernels
 
-#endif  // FIXPOINT_RUNTIME_KERNELS_PAIRED_PANELS_H_
+#endif  // FIXPOINT_RUNTIME_KERNELS_TILE_PANELS_H_

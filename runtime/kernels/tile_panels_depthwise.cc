@@ -17,11 +17,11 @@
 #include "runtime/kernels/extents.h"
 #include "runtime/kernels/integer_sums.h"
 #include "runtime/kernels/machine.h"
-#include "runtime/kernels/paired_loops.h"
-#include "runtime/kernels/paired_panels.h"
 #include "runtime/kernels/sum_parts.h"
 #include "runtime/kernels/sums_problem.h"
 #include "runtime/kernels/threads.h"
+#include "runtime/kernels/tile_loops.h"
+#include "runtime/kernels/tile_panels.h"
 #include "runtime/kernels/vectorised.h"
 
 namespace fixpoint::kernels {
@@ -29,10 +29,10 @@ namespace {
 
 constexpr int64_t kLines = 2;
 
-class PairedDepthwise final : public PairedPanels {
+class DepthwiseTiles final : public TilePanels {
  public:
-  explicit PairedDepthwise(const SumsProblem& problem)
-      : PairedPanels(CodesOf::kEachFilter, problem),
+  explicit DepthwiseTiles(const SumsProblem& problem)
+      : TilePanels(CodesOf::kEachFilter, problem),
         shape_(*problem.convolution()),
         panel_channels_(shape_.channels > loops().lanes ? 2 * loops().lanes : loops().lanes),
         panels_(CeilDivide(shape_.channels, panel_channels_)),
@@ -81,9 +81,10 @@ class PairedDepthwise final : public PairedPanels {
   }
 
   void ForEachPanel(const SumOperands& operands,
-                    absl::FunctionRef<void(const PairedPanel&, const Place&)> multiply) override {
+                    absl::FunctionRef<void(const TilePanel&, const Place&)> multiply) override {
     std::fill(no_line_.begin(), no_line_.end(), static_cast<uint8_t>(operands.zero_point));
     const std::vector<int32_t> step_at = PlaceSteps();
+    const auto all_steps = static_cast<int32_t>(steps_);
     const auto* const weights =
         reinterpret_cast<const uint8_t*>(SumsOfWeights(operands.weights).data() + shape_.channels);
     const int64_t panel_bytes = steps_ * panel_channels_ * static_cast<int64_t>(sizeof(int32_t));
@@ -102,7 +103,7 @@ class PairedDepthwise final : public PairedPanels {
             const int64_t apart = rows().stride % kLines == 0 ? 1 : kLines;
             for (int64_t first = row; first < std::min(row + apart, last); ++first) {
               const int64_t line = (first - row) * rows().stride;
-              PairedPanel of_panel;
+              TilePanel of_panel;
               of_panel.codes = reinterpret_cast<const uint8_t*>(lines + line / kLines * line_);
               of_panel.pixels = CeilDivide(last - first, apart) * shape_.out_width;
               of_panel.row_pixels = shape_.out_width;
@@ -111,8 +112,8 @@ class PairedDepthwise final : public PairedPanels {
                   apart * rows().stride / kLines * line_ * int64_t{sizeof(uint32_t)};
               of_panel.weights = weights + (line % kLines * panels_ + panel) * panel_bytes;
               of_panel.step_at = step_at.data();
-              of_panel.byte_steps = 0;
-              of_panel.steps = steps_;
+              of_panel.next_weights = nullptr;
+              of_panel.steps = &all_steps;
               of_panel.filters = std::min(panel_channels_, shape_.channels - channel);
               of_panel.offsets = nullptr;
               of_panel.out_step = shape_.channels;
@@ -211,8 +212,8 @@ class PairedDepthwise final : public PairedPanels {
 
 }  // namespace
 
-std::unique_ptr<PairedPanels> PlanPairedDepthwise(const SumsProblem& problem) {
-  return std::make_unique<PairedDepthwise>(problem);
+std::unique_ptr<TilePanels> PlanDepthwiseTiles(const SumsProblem& problem) {
+  return std::make_unique<DepthwiseTiles>(problem);
 }
 
 }  // namespace fixpoint::kernels

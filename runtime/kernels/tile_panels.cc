@@ -1,4 +1,4 @@
-#include "runtime/kernels/paired_panels.h"
+#include "runtime/kernels/tile_panels.h"
 
 #include <variant>
 
@@ -9,6 +9,21 @@
 namespace fixpoint::kernels {
 namespace {
 
+const TileLoops& BestTileLoops() {
+  switch (BestProductSet()) {
+    case ProductSet::kAvx512Vnni:
+      return kTileLoopsAvx512Vnni;
+    case ProductSet::kAvxVnni:
+      return MimicsAvxVnni() ? kTileLoopsAvx512VlVnni : kTileLoopsAvxVnni;
+    case ProductSet::kPairsOfAvx512:
+      return kTileLoopsAvx512;
+    case ProductSet::kPairsOfAvx2:
+    case ProductSet::kNone:
+      break;
+  }
+  return kTileLoopsAvx2;
+}
+
 int64_t InputSize(const ConvolutionShape& shape) { return shape.input_size(); }
 int64_t InputSize(const ProductShape& shape) { return shape.x_size(); }
 int64_t OutputSize(const ConvolutionShape& shape) { return shape.output_size(); }
@@ -18,10 +33,9 @@ int64_t Channels(const ProductShape& shape) { return shape.columns; }
 
 }  // namespace
 
-PairedPanels::PairedPanels(CodesOf codes, const SumsProblem& problem)
+TilePanels::TilePanels(CodesOf codes, const SumsProblem& problem)
     : codes_(codes),
-      loops_(BestInstructionSet() == InstructionSet::kAvx512 ? kPairedLoopsAvx512
-                                                             : kPairedLoopsAvx2),
+      loops_(BestTileLoops()),
       shift_(ShiftToUnsigned(problem.coding.inputs.type)),
       input_size_(std::visit([](const auto& shape) { return InputSize(shape); }, problem.shape)),
       output_size_(std::visit([](const auto& shape) { return OutputSize(shape); }, problem.shape)),

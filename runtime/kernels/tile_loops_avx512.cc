@@ -1,0 +1,37 @@
+#include <immintrin.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "ops/code_range.h"
+#include "runtime/kernels/epilogue.h"
+#include "runtime/kernels/tile_loops.h"
+
+#define FIXPOINT_LOOPS_TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
+#define FIXPOINT_LOOPS FIXPOINT_LOOPS_TARGET __attribute__((always_inline)) inline
+
+namespace fixpoint::kernels {
+namespace {
+
+#include "runtime/kernels/tile_vectors_512.inc"
+
+constexpr bool kHasVnni = false;
+// Fourteen sums, the weights of a step, and what is between, in 32 registers.
+constexpr int kTilePixels[] = {0, 7, 7};
+
+FIXPOINT_LOOPS Integers AddWords(Integers sum, Integers x, Integers y) {
+  return Add(sum, PairsOfWords(x, y));
+}
+FIXPOINT_LOOPS Integers AddProducts(Integers sum, Integers codes, Integers weights) {
+  return AddWords(sum, PairsOfBytes(codes, weights), Repeat16(1));
+}
+
+#include "runtime/kernels/tile_loops.inc"
+
+}  // namespace
+
+const TileLoops kTileLoopsAvx512 = {"loops:avx512", kLanes,  kHasVnni,     Interleave,
+                                    ToSums,         ToCodes, ThroughStages};
+
+}  // namespace fixpoint::kernels

@@ -2,11 +2,13 @@
 // channel), in turn: medians, their ratio, and where the time goes. Of the processor, or of the
 // clock on several threads.
 //
-//   bazel run --config=opt //benchmarks:training_benchmark -- [--threads=N] [--backward=bf16]
-//       [--recompute=PERCENT] [network batch [float|quantized]]
+//   bazel run --config=opt //benchmarks:training_benchmark -- [--threads=N]
+//       [--backward=bf16|codes] [--recompute=PERCENT] [network batch [float|quantized]]
 //
 // With --backward=bf16, steps with backward passes in bf16 and in f32 in turn, in float and
 // quantized.
+// With --backward=codes, steps with one scale for each weight and gradients in f32, in bf16 where
+// the processor has it, and as codes of 8 bits.
 // With --recompute, all steps may take that much longer for less memory. With a network it prints
 // where the time of its steps goes; with one of both, what that takes of memory.
 
@@ -25,15 +27,21 @@
 #include "benchmarks/networks.h"
 #include "benchmarks/timed_trainer.h"
 #include "runtime/backward_precision.h"
+#include "runtime/kernels/bfloat16.h"
+#include "transpiler/plan/target.h"
+#include "transpiler/train/quantize_transpiler.h"
 
 DEFINE_int32(threads, 1, "how many threads a step uses");
-DEFINE_string(backward, "f32", "what gradients multiply: f32 or bf16");
+DEFINE_string(backward, "f32", "what gradients multiply: f32, bf16 or codes");
 DEFINE_int32(recompute, 0, "the percent of its time that a step may take longer for less memory");
 
 namespace fixpoint {
 namespace {
 
+constexpr char kCodes[] = "codes";
+
 BackwardPrecision BackwardOfFlag() {
+  if (FLAGS_backward == kCodes) return BackwardPrecision::kFloat;
   const auto precision = BackwardPrecisionOfName(FLAGS_backward);
   CHECK(precision.ok()) << precision.status();
   return *precision;
@@ -44,6 +52,19 @@ TimedTrainer Trainer(const std::string& name, int64_t batch, bool quantized, boo
   return TimedTrainer(BuildNetwork(name, batch),
                       quantized ? TrainedAs::kQuantized : TrainedAs::kFloat, profile, FLAGS_threads,
                       backward, FLAGS_recompute / 100.0);
+}
+
+// With a weight's scale that leaves the sums of the gradient of images.
+TimedTrainer WithOneScale(const std::string& name, int64_t batch, bool has_gradient_codes,
+                          bool profile = false,
+                          BackwardPrecision backward = BackwardPrecision::kFloat) {
+  TranspileOptions options;
+  options.target = *BuiltInTarget("onednn_int8");
+  options.config.mutable_weights()->set_quantizer("abs_max");
+  options.config.mutable_weights()->set_granularity(QuantSpec::PER_TENSOR);
+  if (has_gradient_codes) options.config.mutable_gradients();
+  return TimedTrainer(BuildNetwork(name, batch), options, profile, FLAGS_threads, backward,
+                      FLAGS_recompute / 100.0);
 }
 
 double Median(std::vector<double> values) {
@@ -91,8 +112,28 @@ void CompareBackward(const std::string& name, int64_t batch, int steps) {
   }
 }
 
+// With gradients in float or bfloat16, and as codes.
+void CompareCodes(const std::string& name, int64_t batch, int steps) {
+  for (const auto backward : {BackwardPrecision::kFloat, BackwardPrecision::kBfloat16}) {
+    const bool is_float = backward == BackwardPrecision::kFloat;
+    if (!is_float && !kernels::HasBfloat16Products()) continue;
+    TimedTrainer numbers =
+        WithOneScale(name, batch, /*has_gradient_codes=*/false, /*profile=*/false, backward);
+    TimedTrainer codes = WithOneScale(name, batch, /*has_gradient_codes=*/true);
+    const auto [of_numbers, of_codes] = InTurn(&numbers, &codes, steps);
+    const char* const what = is_float ? "f32" : "bf16";
+    absl::PrintF(
+        "%-12s batch %3d  quantized  backward %-4s %8.2f ms  codes %8.2f ms  codes : %s %.3f  "
+        "losses %.3f and %.3f\n",
+        name, batch, what, 1e3 * of_numbers, 1e3 * of_codes, what, of_codes / of_numbers,
+        numbers.loss(), codes.loss());
+  }
+}
+
 void Compare(const std::string& name, int64_t batch, int steps) {
-  if (BackwardOfFlag() == BackwardPrecision::kBfloat16) {
+  if (FLAGS_backward == kCodes) {
+    CompareCodes(name, batch, steps);
+  } else if (BackwardOfFlag() == BackwardPrecision::kBfloat16) {
     CompareBackward(name, batch, steps);
   } else {
     CompareQuantized(name, batch, steps);
@@ -110,6 +151,12 @@ void MeasureMemory(const std::string& name, int64_t batch, bool quantized) {
 }
 
 void Profile(const std::string& name, int64_t batch, int steps) {
+  if (FLAGS_backward == kCodes) {
+    TimedTrainer trainer = WithOneScale(name, batch, /*has_gradient_codes=*/true, /*profile=*/true);
+    for (int i = 0; i < steps; ++i) trainer.Step();
+    std::printf("\n%s with gradients as codes:\n%s", name.c_str(), trainer.ProfileText().c_str());
+    return;
+  }
   for (const bool quantized : {false, true}) {
     TimedTrainer trainer = Trainer(name, batch, quantized, /*profile=*/true, BackwardOfFlag());
     for (int i = 0; i < steps; ++i) trainer.Step();

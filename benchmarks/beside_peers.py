@@ -6,9 +6,9 @@ ONEDNN_MAX_CPU_ISA limits the instructions of ours and of OpenVINO, but not of O
 
   ./bazelw run --config=opt //benchmarks:beside_peers -- [--rounds=N] [NETWORK:BATCH ...]
 
-python3 on the PATH has torch, onnx, onnxruntime, openvino and nncf. Prints three tables in Markdown.
-What a process takes before it loads a model, with its libraries and the peers' interpreter, stands
-after a plus.
+python3 on the PATH has torch, onnx, onnxruntime, openvino and nncf. Prints three tables in
+Markdown. What a process takes before it loads a model, with its libraries and the peers'
+interpreter, stands after a plus.
 """
 
 import argparse

@@ -173,13 +173,13 @@ void Main() {
   CompareConvolution("oneDNN to float", 512, 512, 3, 7, 1, /*stores_codes=*/false);
   CompareConvolution("oneDNN to float", 128, 128, 3, 28, 1, /*stores_codes=*/false);
   CompareConvolution("oneDNN to float", 64, 64, 3, 56, 1, /*stores_codes=*/false);
-  CompareConvolution("oneDNN", 256, 256, 3, 13);
-  CompareConvolution("oneDNN", 96, 96, 3, 13);
-  CompareConvolution("oneDNN", 48, 48, 3, 13);
-  CompareConvolution("tiles of parts", 144, 40, 1, 56);
-  CompareConvolution("tiles of parts", 16, 24, 1, 56);
-  CompareConvolution("tiles of parts", 3, 24, 3, 32);
-  CompareConvolution("oneDNN, groups", 256, 256, 3, 28, 4);
+  CompareConvolution("tiles", 256, 256, 3, 13);
+  CompareConvolution("tiles", 96, 96, 3, 13);
+  CompareConvolution("tiles", 48, 48, 3, 13);
+  CompareConvolution("tiles", 144, 40, 1, 56);
+  CompareConvolution("tiles", 16, 24, 1, 56);
+  CompareConvolution("tiles", 3, 24, 3, 32);
+  CompareConvolution("tiles, groups", 256, 256, 3, 28, 4);
   for (const bool stores_codes : {true, false}) {
     CompareProduct(1, 2048, 1000, stores_codes);
     CompareProduct(32, 2048, 1000, stores_codes);

@@ -21,8 +21,8 @@ _DEVIATION = 36
 
 def _wrong_share(random, channels, filters, kernel, size):
     inputs = random.integers(0, 256, (1, channels, size, size)).astype("float32")
-    weights = numpy.clip(numpy.rint(random.normal(0, _DEVIATION, (filters, channels, kernel, kernel))),
-                         -127, 127).astype("int8")
+    weights = random.normal(0, _DEVIATION, (filters, channels, kernel, kernel))
+    weights = numpy.clip(numpy.rint(weights), -127, 127).astype("int8")
     edge = [kernel // 2, kernel // 2]
     x = ops.parameter(inputs.shape, numpy.float32)
     ends = numpy.float32(0), numpy.float32(255)
@@ -32,9 +32,9 @@ def _wrong_share(random, channels, filters, kernel, size):
                            [1, 1])
     compiled = openvino.Core().compile_model(openvino.Model([sums], [x], "sums"), "CPU",
                                              {"INFERENCE_PRECISION_HINT": "f32"})
-    right = torch.nn.functional.conv2d(torch.tensor(inputs).double(), torch.tensor(weights).double(),
-                                       padding=kernel // 2).numpy()
-    return float((numpy.rint(compiled(inputs)[0]) != right).mean())
+    inputs_and_weights = (torch.tensor(array).double() for array in (inputs, weights))
+    right = torch.nn.functional.conv2d(*inputs_and_weights, padding=kernel // 2)
+    return float((numpy.rint(compiled(inputs)[0]) != right.numpy()).mean())
 
 
 def main():

@@ -17,7 +17,7 @@ namespace {
 #include "runtime/kernels/tile_vectors_256.inc"
 
 constexpr bool kHasVnni = false;
-// Ten sums, the weights of a step, and what is between, in 16 registers.
+// Of one vector, and of two: ten sums, the weights of a step, and what is between, in 16 registers.
 constexpr int kTilePixels[] = {0, 8, 5};
 
 FIXPOINT_LOOPS Integers AddWords(Integers sum, Integers x, Integers y) {

@@ -18,7 +18,8 @@ namespace {
 #include "runtime/kernels/tile_vectors_512.inc"
 
 constexpr bool kHasVnni = true;
-// Fourteen sums, the weights of a step, and what is between, in 32 registers.
+// Of one vector, and of two: fourteen sums, the weights of a step, and what is between, in 32
+// registers.
 constexpr int kTilePixels[] = {0, 7, 7};
 
 FIXPOINT_LOOPS Integers AddWords(Integers sum, Integers x, Integers y) {

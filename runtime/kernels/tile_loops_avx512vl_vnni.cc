@@ -17,7 +17,7 @@ namespace {
 #include "runtime/kernels/tile_vectors_256.inc"
 
 constexpr bool kHasVnni = true;
-// Twelve sums, the weights of a step, and codes, in 16 registers.
+// Of one vector, and of two: twelve sums, the weights of a step, and codes, in 16 registers.
 constexpr int kTilePixels[] = {0, 8, 6};
 
 FIXPOINT_LOOPS Integers AddWords(Integers sum, Integers x, Integers y) {

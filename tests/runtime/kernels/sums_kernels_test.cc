@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -262,9 +263,10 @@ TEST(SumsKernels, SayOfPhasesHowFastTheSlowestIs) {
   const ConvolutionShape shape = Convolution(16, 40, 1, 14, 3, 2);
   const auto planned = PlanIntegerTransposedConvolution(shape, CodeType::kUint8);
   ASSERT_TRUE(planned.ok()) << planned.status();
-  const auto slowest = PlanSums("sums", ToFloats(Convolution(40, 16, 1, 7, 1)));
-  ASSERT_TRUE(slowest.ok()) << slowest.status();
-  EXPECT_EQ((*planned)->beside_floats(), (*slowest)->beside_floats());
+  const auto rate = [](int64_t kernel) {
+    return (*PlanSums("sums", ToFloats(Convolution(40, 16, 1, 7, kernel))))->beside_floats();
+  };
+  EXPECT_EQ((*planned)->beside_floats(), std::min(rate(1), rate(3)));
 }
 
 // Epilogues that have each stage but those that requantize, after factors and addends of channels

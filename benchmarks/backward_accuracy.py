@@ -32,7 +32,7 @@ def _lenet5(arguments, precisions):
                     for seed in range(1, arguments.seeds + 1)]
         for precision in precisions
     }
-    print(f"\n| LeNet-5, MNIST, {arguments.seeds} seeds | accuracy | of the seeds |\n|---|---|---|")
+    print("\n| LeNet-5, backward pass in | accuracy | of the seeds |\n|---|---|---|")
     for precision, of_seeds in accuracies.items():
         print(f"| {precision} | {statistics.mean(of_seeds):.2f} % | "
               f"{min(of_seeds):.2f} to {max(of_seeds):.2f} |")
@@ -54,8 +54,7 @@ def _resnet20(arguments, precisions):
                                 "cosine:0.1,warmup=400", backward=precision)
         for precision in precisions
     }
-    print(f"\n| ResNet-20, CIFAR-10, {arguments.epochs} epochs | accuracy | one standard error |"
-          "\n|---|---|---|")
+    print("\n| ResNet-20, backward pass in | accuracy | one standard error |\n|---|---|---|")
     for precision, accuracy in accuracies.items():
         share = accuracy / 100
         print(f"| {precision} | {accuracy:.2f} % | {100 * (share * (1 - share) / 10000) ** 0.5:.2f} |")

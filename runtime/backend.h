@@ -29,8 +29,8 @@ bool IsNotFinite(const absl::Status& status);
 // The error with the place in front of its message; it stays distinguishable.
 absl::Status AtPlace(absl::string_view place, const absl::Status& status);
 
-// Steps of a plan that multiply codes of 8 bits, and those of them that take longer than on floats
-// (runtime/kernels/integer_sums.h).
+// The products of a plan that multiply codes of 8 bits, and its steps with some that take longer
+// than on floats (runtime/kernels/integer_sums.h).
 struct CodedProducts {
   int all = 0;
   int slower_than_floats = 0;

@@ -337,8 +337,7 @@ void DefineOwnQuantizers(OpList& ops) {
       .DrawsNumbers()
       .Doc(
           "X rounded to codes up or down by chance, so that its mean stays, at the scale OutScale "
-          "= "
-          "max|X|, and dequantized; for gradients. Of four dimensions, the second counts as the "
+          "= max|X|, and dequantized; for gradients. Of four dimensions, the second counts as the "
           "last when numbers are drawn for elements.")
       .Attr("bit_length", Int(8))
       .Attr("seed", Int(0))

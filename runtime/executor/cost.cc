@@ -16,11 +16,13 @@ VarType::Type TypeRead(const Plan& plan, const Step& step) {
   return plan.buffers[step.reads.front().index].type.dtype;
 }
 
-// Of a step that computes one, and those of other ops.
+// Of a step that computes some; the ops of gradients and of blocks are no products themselves.
 int ProductsOf(const Step& step) {
-  return 1 + static_cast<int>(std::count_if(
-                 step.other_ops.begin(), step.other_ops.end(),
-                 [](const Op* op) { return op != nullptr && TraitsOf(*op).product.has_value(); }));
+  const auto is_product = [](const Op* op) {
+    return op != nullptr && TraitsOf(*op).product.has_value();
+  };
+  const auto others = std::count_if(step.other_ops.begin(), step.other_ops.end(), is_product);
+  return std::max(1, static_cast<int>(others) + (is_product(step.op) ? 1 : 0));
 }
 
 double SpeedOf(const Cost& cost, const kernels::KernelSpeeds& speeds) {
@@ -37,7 +39,8 @@ Cost CostOf(const Plan& plan, const Step& step) {
   cost.operations = static_cast<double>(step.operations);
   if (step.is_slower_than_floats()) cost.beside_floats = *step.beside_floats;
   cost.are_wide = IsWideCodeDtype(TypeRead(plan, step));
-  cost.reads_codes = cost.are_wide || IsCodeDtype(TypeRead(plan, step));
+  cost.reads_codes =
+      cost.are_wide || step.beside_floats.has_value() || IsCodeDtype(TypeRead(plan, step));
   for (const std::vector<Buffer>* buffers : {&step.reads, &step.writes}) {
     for (const Buffer& buffer : *buffers) {
       cost.bytes += static_cast<double>(plan.buffers[buffer.index].bytes());

@@ -45,8 +45,11 @@ Repetition InBlock(const ElementLoop& loop, const ElementLoop::Operand& operand,
 }  // namespace
 
 std::optional<StepRows> RowsOfLoops(const Plan& plan, const Step& step, int64_t count) {
+  using kernels::FusedLoops;
   const int64_t size = step.loops.front().size;
-  if (size == 0 || size % count != 0) return std::nullopt;
+  if (size == 0 || size % count != 0 || step.loops.size() > FusedLoops::kMostLoops) {
+    return std::nullopt;
+  }
   const int64_t row = size / count;
   absl::flat_hash_map<int, StepRows::Part> parts;
   const auto add = [&](Buffer buffer, Repetition rows) {
@@ -54,8 +57,10 @@ std::optional<StepRows> RowsOfLoops(const Plan& plan, const Step& step, int64_t 
     return parts.try_emplace(buffer.index, StepRows::Part{buffer, rows}).first->second.rows == rows;
   };
   for (const ElementLoop& loop : step.loops) {
-    if (loop.folding || row % loop.row != 0) return std::nullopt;
-    if (loop.row > 1 && !kernels::FusedLoops::HoldsRows(loop.row, 1)) return std::nullopt;
+    if (loop.folding || row % loop.row != 0 || loop.reads.size() > FusedLoops::kMostOperands ||
+        (loop.row > 1 && !FusedLoops::HoldsRows(loop.row, 1))) {
+      return std::nullopt;
+    }
     for (const ElementLoop::Operand& operand : loop.reads) {
       const std::optional<Repetition> rows = InRows(loop, operand, row);
       if (!rows || !add(operand.buffer, *rows)) return std::nullopt;

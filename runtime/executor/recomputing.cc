@@ -217,26 +217,35 @@ int64_t Most(const std::vector<int64_t>& bytes) {
   return *std::max_element(bytes.begin(), bytes.end());
 }
 
-void Insert(std::vector<Again> again, Plan* plan) {
+// Of the arena as it would be placed for the steps.
+int64_t BytesPlaced(const std::vector<InPlace>& in_place, const std::vector<Step>& steps,
+                    const Plan& plan) {
+  Plan trial;
+  trial.buffers = plan.buffers;
+  trial.fetches = plan.fetches;
+  return PlaceBuffers(in_place, steps, BufferInfo::Place::kArena, &trial);
+}
+
+std::vector<Step> WithRepeated(std::vector<Again> again, const Plan& plan) {
   std::sort(again.begin(), again.end(), [](const Again& a, const Again& b) {
     return std::pair(a.at, a.step) < std::pair(b.at, b.step);
   });
   std::vector<Step> copies;
   for (const Again& each : again) {
-    copies.push_back(plan->steps[each.step]);
+    copies.push_back(plan.steps[each.step]);
     copies.back().is_again = true;
     absl::StrAppend(&copies.back().name, " again");
   }
   std::vector<Step> steps;
-  steps.reserve(plan->steps.size() + copies.size());
+  steps.reserve(plan.steps.size() + copies.size());
   size_t next = 0;
-  for (size_t i = 0; i < plan->steps.size(); ++i) {
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
     for (; next < again.size() && again[next].at == static_cast<int>(i); ++next) {
       steps.push_back(std::move(copies[next]));
     }
-    steps.push_back(std::move(plan->steps[i]));
+    steps.push_back(plan.steps[i]);
   }
-  plan->steps = std::move(steps);
+  return steps;
 }
 
 }  // namespace
@@ -274,7 +283,11 @@ void ComputeAgain(double part, const std::vector<InPlace>& in_place, Plan* plan)
     again = timeline.With(std::move(again), *best);
     left -= seconds[best->step];
   }
-  Insert(std::move(again), plan);
+  std::vector<Step> steps = WithRepeated(std::move(again), *plan);
+  // Fewer bytes that hold something may lie in more memory.
+  if (BytesPlaced(in_place, steps, *plan) < BytesPlaced(in_place, plan->steps, *plan)) {
+    plan->steps = std::move(steps);
+  }
 }
 
 }  // namespace fixpoint::executor

@@ -11,10 +11,10 @@
 
 namespace fixpoint::executor {
 
-// Lets repeatable steps of the plan run again, so that its arena can be smaller. All of that is
+// Lets repeatable steps of the plan run again, if its arena is then smaller. All of that is
 // expected to take at most `part` of the time of the steps without it; the values are the same.
-// Which steps these are follows from the plan alone: no machine is asked how fast it is. REQUIRES:
-// no buffer has a place in memory yet, except those in tensors (keeping.h).
+// What is expected follows from the plan and the sizes of the machine's caches, not from how fast it
+// is. REQUIRES: no buffer has a place in memory yet, except those in tensors (keeping.h).
 void ComputeAgain(double part, const std::vector<InPlace>& in_place, Plan* plan);
 
 }  // namespace fixpoint::executor

@@ -167,6 +167,25 @@ class Blocker {
     });
   }
 
+  // Whether two steps, of which one writes what the other one touches, have all of that at their
+  // rows, so that the blocks of one have what those of the other need.
+  bool ShareRows(const Member& member, const Member& later) const {
+    const Step& a = plan_.steps[member.step];
+    const Step& b = plan_.steps[later.step];
+    const auto have_at_rows = [&](const std::vector<Buffer>& written, const Step& other) {
+      return std::all_of(written.begin(), written.end(), [&](Buffer buffer) {
+        return (!Touches(other.reads, buffer) && !Touches(other.writes, buffer)) ||
+               (HasAtRows(member.rows, buffer) && HasAtRows(later.rows, buffer));
+      });
+    };
+    return have_at_rows(a.writes, b) && have_at_rows(b.writes, a);
+  }
+
+  bool ShareRows(const Chain& chain, const Member& later) const {
+    return std::all_of(chain.members.begin(), chain.members.end(),
+                       [&](const Member& member) { return ShareRows(member, later); });
+  }
+
   bool TouchesScope(const std::vector<Buffer>& buffers) const {
     return std::any_of(buffers.begin(), buffers.end(), [this](Buffer buffer) {
       return plan_.buffers[buffer.index].place == Place::kScope;
@@ -211,11 +230,10 @@ class Blocker {
     chain.members.push_back({first, *std::move(of_step)});
     for (; next; next = NextOf(chain.members.back().step)) {
       of_step = RowsOf(next->step, rows->count);
-      if (!of_step || !HasAtRows(chain.members.back().rows, next->value) ||
-          !HasAtRows(*of_step, next->value) || !MayMove(chain, next->step)) {
-        break;
-      }
-      chain.members.push_back({next->step, *std::move(of_step)});
+      if (!of_step) break;
+      Member later = {next->step, *std::move(of_step)};
+      if (!ShareRows(chain, later) || !MayMove(chain, next->step)) break;
+      chain.members.push_back(std::move(later));
       chain.values.push_back(next->value);
     }
     if (chain.values.empty()) return std::nullopt;

@@ -1,7 +1,7 @@
 // Makes one step of several that compute rows from rows, where what they hand on exceeds the cache:
 // a block of rows passes through all of them, and what lies between is memory of one block. So the
-// scores of attention are never there as a whole. Steps say what their rows are (step_rows.h)
-// or are loops; nothing here knows ops.
+// scores of attention are never there as a whole, if a block holds those of two heads or more.
+// Steps say what their rows are (step_rows.h) or are loops; nothing here knows ops.
 
 #ifndef FIXPOINT_RUNTIME_EXECUTOR_ROW_BLOCKS_H_
 #define FIXPOINT_RUNTIME_EXECUTOR_ROW_BLOCKS_H_

@@ -168,6 +168,7 @@ FusedLoops::FusedLoops(int64_t size, const std::vector<FusedTensor>& tensors,
     : size_(size), loops_(std::move(loops)) {
   CHECK_LE(loops_.size(), static_cast<size_t>(kMostLoops));
   for (const FusedLoop& loop : loops_) {
+    CHECK_LE(loop.operands.size(), static_cast<size_t>(kMostOperands));
     if (loop.row == 1) continue;
     CHECK(row_ == 1 || row_ == loop.row) << "rows of two lengths";
     row_ = loop.row;

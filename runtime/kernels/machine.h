@@ -65,9 +65,9 @@ inline constexpr int64_t kMostSmallProducts = 64 << 10;
 inline constexpr int64_t kLeastSmallInner = 64;
 inline constexpr int64_t kMostSmallRows = 32;
 
-// The taps with which a convolution is computed in tiles (tiled_sums.h) where there is VNNI, at least. With
-// fewer of them the epilogue is nearly all there is. Of ResNet-20's convolutions, those of 16, 27
-// and 32 taps take less time in tiles, on a Zen 4, and nothing is compiled for them.
+// The taps with which a convolution is computed in tiles (tiled_sums.h) where there is VNNI, at
+// least. With fewer of them the epilogue is nearly all there is. Of ResNet-20's convolutions, those
+// of 16, 27 and 32 taps take less time in tiles, on a Zen 4, and nothing is compiled for them.
 inline constexpr int64_t kLeastTiledTaps = 16;
 
 }  // namespace fixpoint::kernels

@@ -14,11 +14,11 @@
 #include "runtime/kernels/epilogue_lanes.h"
 #include "runtime/kernels/input_sums.h"
 #include "runtime/kernels/packed_form.h"
-#include "runtime/kernels/tiled_sums.h"
 #include "runtime/kernels/plain_sums.h"
 #include "runtime/kernels/product_shape.h"
 #include "runtime/kernels/sum_begin.h"
 #include "runtime/kernels/sums_epilogue.h"
+#include "runtime/kernels/tiled_sums.h"
 
 namespace fixpoint::kernels {
 namespace {

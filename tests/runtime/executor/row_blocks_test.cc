@@ -50,7 +50,7 @@ struct Sizes {
 
 // The scores of a few heads stay in the cache, all of them do not.
 constexpr Sizes kShort = {48, 16, 64};
-// Those of one head do not.
+// Those of one head do not: a block is two of them or more, so that there are no blocks.
 constexpr Sizes kLong = {1, 2, 777};
 
 class Attended {
@@ -60,13 +60,15 @@ class Attended {
     const auto [batch, heads, positions] = sizes;
     const std::vector<int64_t> of_all = {batch, heads, positions, 64};
     const std::pair<const char*, std::vector<int64_t>> codes_of[] = {
-        {"q", of_all}, {"k", of_all}, {"v", of_all}, {"up", {64, 256}}, {"down", {256, 64}}};
+        {"q", of_all},     {"k", of_all},       {"v", of_all},
+        {"up", {64, 256}}, {"down", {256, 64}}, {"square", {64, 64}}};
     for (const auto& [name, dims] : codes_of) {
       Tensor codes = *Tensor::Allocate(VarType::INT8, dims);
       Fill(name, -127, 255, codes.mutable_data<int8_t>());
       scope_.Set(name, std::move(codes));
     }
     const std::pair<const char*, std::vector<int64_t>> numbers[] = {
+        {"n", of_all},
         {"s", {positions}},
         {"t", {64}},
         {"e", {256}},
@@ -132,7 +134,7 @@ class Attended {
   Scope scope_;
 };
 
-// Kernels that pack the second operand have no rows.
+// Kernels that pack several matrices have no rows.
 #define SKIP_IF_PACKED() \
   if (!kernels::HasExactIntegerProducts()) GTEST_SKIP() << "keys and values are packed"
 
@@ -145,6 +147,12 @@ TEST(RowBlocks, MakeOneStepOfAttention) {
 TEST(RowBlocks, AreNotForWhatTheCacheHolds) {
   SKIP_IF_PACKED();
   EXPECT_EQ(Attended({1, 2, 16}, Attention()).StepsFor({"out"}),
+            "integer_matmul + multiply\nsoftmax + integer_quantize\ninteger_matmul");
+}
+
+TEST(RowBlocks, AreNotForLessThanTwoHeads) {
+  SKIP_IF_PACKED();
+  EXPECT_EQ(Attended(kLong, Attention()).StepsFor({"out"}),
             "integer_matmul + multiply\nsoftmax + integer_quantize\ninteger_matmul");
 }
 
@@ -198,14 +206,36 @@ std::string Inner() {
 }
 
 TEST(RowBlocks, MakeOneStepOfProductsWithWeights) {
-  SKIP_IF_PACKED();
-  Attended inner(kShort, Inner());
-  EXPECT_EQ(inner.StepsFor({"out"}),
+  if (!kernels::HasExactIntegerProducts()) GTEST_SKIP() << "the kernels of blocks are others";
+  EXPECT_EQ(Attended(kShort, Inner()).StepsFor({"out"}),
             "pack weights\npack weights\n"
             "integer_mul, gelu + integer_quantize, integer_mul + add_int8, layer_norm in n blocks");
+}
+
+TEST(RowBlocks, OfProductsWithWeightsHaveTheBitsOfStepsOneByOne) {
+  Attended inner(kShort, Inner());
   inner.ExpectBitsOfStepsOneByOne({"out"});
   inner.ExpectBitsOfStepsOneByOne({"out", "c"});
   inner.ExpectBitsOfStepsOneByOne({"out", "inner"});
+}
+
+TEST(RowBlocks, LeaveWhatIsReadInOtherRows) {
+  // Each block of b reads four times as many rows of h, which the first step writes.
+  Attended(kShort,
+           "scale(X=n) -> (Out=h) {scale=2.0}\n"
+           "integer_quantize(X=h) -> (Out=c) {multiplier=25000.0, smallest_code=-128, "
+           "out_dtype=21, out_range=0.005, out_largest_code=127}\n"
+           "integer_mul(X=c, Y=up, Scales=e) -> (Out=a) {x_num_col_dims=3}\n"
+           "reshape2(X=a) -> (Out=b, XShape=unused) {shape=[4, 48, 16, 64, 64]}\n"
+           "elementwise_add(X=b, Y=h) -> (Out=out)\n")
+      .ExpectBitsOfStepsOneByOne({"out"});
+}
+
+TEST(RowBlocks, LeaveLoopsOfMoreOperandsThanCanBeFused) {
+  Attended(kShort,
+           "integer_mul(X=q, Y=square, Scales=t) -> (Out=a) {x_num_col_dims=3}\n"
+           "sum(X=[a, n, n, n, n, n, n, n, n]) -> (Out=out)\n")
+      .ExpectBitsOfStepsOneByOne({"out"});
 }
 
 class BlocksOf : public testing::TestWithParam<Sizes> {};

@@ -116,12 +116,6 @@ class CheckIsOfRunTest : public testing::Test {
 
 TEST_F(CheckIsOfRunTest, TheSameRunGoesOn) { EXPECT_EQ(Error(StateAt(0)), ""); }
 
-TEST_F(CheckIsOfRunTest, TheSameRunGoesOnOnMoreThreads) {
-  TrainingState run = StateAt(0);
-  run.set_threads(2);
-  EXPECT_EQ(Error(run), "");
-}
-
 TEST_F(CheckIsOfRunTest, AnotherRunIsRefusedByName) {
   TrainingState run = StateAt(0);
   run.set_program("lenet.txt");

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "benchmarks/networks.h"
 #include "runtime/executor/executor.h"
 #include "runtime/scope.h"
@@ -42,7 +43,13 @@ TEST_P(FastKernels, AreAllThatIsPlanned) {
   int products_on_integers = 0;
   int products_on_floats = 0;
   for (const Step& step : (*plan)->steps) {
-    EXPECT_FALSE(kernels::IsSlow(step.implementation)) << step.name << " " << step.implementation;
+    // Such a gradient reads transposed matrices in parts, for which oneDNN's gemm has 0.9 to 1.0 of
+    // the speed of its other products.
+    const bool has_fast_gemm = absl::StrContains(step.name, "mul_grad of Y") ||
+                               absl::StrContains(step.name, "matmul_grad of Y");
+    EXPECT_TRUE(!kernels::IsSlow(step.implementation) ||
+                (has_fast_gemm && step.implementation == "gemm:jit:f32"))
+        << step.name << " " << step.implementation;
     // With what is after it: "conv2d + elementwise_add".
     const std::string name = step.name.substr(0, step.name.find(" + "));
     if (name == "conv2d" || name == "mul" || name == "depthwise_conv2d") {

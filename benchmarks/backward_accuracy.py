@@ -57,7 +57,8 @@ def _resnet20(arguments, precisions):
     print("\n| ResNet-20, backward pass in | accuracy | one standard error |\n|---|---|---|")
     for precision, accuracy in accuracies.items():
         share = accuracy / 100
-        print(f"| {precision} | {accuracy:.2f} % | {100 * (share * (1 - share) / 10000) ** 0.5:.2f} |")
+        error = 100 * (share * (1 - share) / 10000) ** 0.5
+        print(f"| {precision} | {accuracy:.2f} % | {error:.2f} % |")
 
 
 def main():

@@ -111,8 +111,9 @@ def _row(*cells):
 def _time_all(networks, inference_worker, rounds, threads):
     ours = timing.Worker(inference_worker)
     peers = {name: _peer(name, threads) for name in _PEERS}
-    _row("processor time, ms" if threads == 1 else f"{threads} threads, ms", "float: ours", *_PEERS, "int8: ours", *_PEERS, "float : better one",
-         "int8 : better one", "int8 : float")
+    _row("processor time, ms" if threads == 1 else f"{threads} threads, ms", "float: ours",
+         *_PEERS, "int8: ours", *_PEERS, "float : better one", "int8 : better one",
+         "int8 : float")
     _row(*["---"] * 10)
     for network in networks:
         in_float, in_codes = network.times(ours, peers, rounds, threads)

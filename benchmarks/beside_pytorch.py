@@ -3,10 +3,10 @@
 
   ./bazelw run --config=opt //benchmarks:beside_pytorch -- [ROUNDS]
 
-python3 on the PATH has torch. Prints a table in Markdown: PyTorch's float step with images
-in its own order and, where there are images, channels last, ours in float and quantized, and ratios, those to PyTorch for both
-of its orders. Where the processor has AVX512_BF16 also a table of what bfloat16 makes faster:
-PyTorch's step under autocast, channels last, and ours with such a backward pass.
+python3 on the PATH has torch. Prints a table in Markdown: PyTorch's float step with images in its
+own order and, where there are images, channels last, ours in float and quantized, and ratios, those
+to PyTorch for both of its orders. Where the processor has AVX512_BF16 also a table of what bfloat16
+makes faster: PyTorch's step under autocast, channels last, and ours with such a backward pass.
 """
 
 import os

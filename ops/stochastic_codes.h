@@ -12,9 +12,10 @@ inline constexpr char kQuantizeStochastically[] = "fake_quantize_dequantize_stoc
 inline constexpr int kBitsOfChance = 16;
 
 // What is that many codes away from 0 gets the code below it or the one above: `chance` is uniform
-// in [0, 2^16). A NaN gives NaN. The clamp is for roundings: a range stands for its largest code.
+// in [0, 2^16), of which each stands for the middle of its part. A NaN gives NaN. The clamp is for
+// roundings: a range stands for its largest code.
 inline float StochasticCode(float codes, float chance, float largest) {
-  float code = __builtin_floorf(codes + chance * 0x1p-16f);
+  float code = __builtin_floorf(codes + (chance + 0.5f) * 0x1p-16f);
   code = code > largest ? largest : code;
   return code < -largest ? -largest : code;
 }

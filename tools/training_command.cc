@@ -246,6 +246,7 @@ class TrainingRun {
       state_.set_save(command_.save);
     }
     state_.set_backend(std::string(BackendName(command_.backend)));
+    state_.set_threads(command_.backend_options.threads);
     state_.set_backward(std::string(BackwardPrecisionName(command_.backend_options.backward)));
     return absl::OkStatus();
   }

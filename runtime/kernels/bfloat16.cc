@@ -6,6 +6,7 @@
 #include "runtime/kernels/parallel_for.h"
 
 namespace fixpoint::kernels {
+
 bool HasBfloat16Products() {
   const int wanted = static_cast<int>(dnnl::cpu_isa::avx512_core_bf16);
   return (static_cast<int>(dnnl::get_effective_cpu_isa()) & wanted) == wanted;

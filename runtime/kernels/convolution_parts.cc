@@ -45,7 +45,7 @@ Part RowsOf(const ConvolutionShape& shape, int64_t images, int64_t first, int64_
 }
 
 // Into images if there are enough, or each into rows, which every row of the filters meets.
-// Nothing: there are too few.
+// Nothing: there are too few, or a part would lie in the padding.
 std::vector<Part> CutImages(const ConvolutionShape& shape, int64_t count) {
   const int64_t image = shape.height * shape.width * shape.channels;
   const int64_t output = shape.out_height * shape.out_width * shape.filters;
@@ -69,6 +69,7 @@ std::vector<Part> CutImages(const ConvolutionShape& shape, int64_t count) {
     const int64_t n = i / of_each;
     Part part = RowsOf(shape, 1, shape.out_height * (i % of_each) / of_each,
                        shape.out_height * (i % of_each + 1) / of_each);
+    if (part.shape.height <= 0) return {};
     part.x += n * image;
     part.dy += n * output;
     parts.push_back(part);

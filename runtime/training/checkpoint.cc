@@ -123,11 +123,12 @@ absl::Status CheckIsOfRun(const Checkpoint& checkpoint, const TrainingState& run
   if (state.save() != run.save()) {
     return refuse("its best parameters in", state.save(), run.save());
   }
-  // Another precision or backend gives other bits.
+  // Another precision, backend or number of threads gives other bits.
   if (state.backward() != run.backward()) {
     return refuse("a backward pass in", state.backward(), run.backward());
   }
   if (state.backend() != run.backend()) return refuse("backend", state.backend(), run.backend());
+  if (state.threads() != run.threads()) return refuse("threads", state.threads(), run.threads());
   for (const auto& [name, value] : initial) {
     const Scope::Value* stored = checkpoint.scope.FindOrNull(name);
     const std::string is = stored == nullptr ? "not there" : Described(*stored);

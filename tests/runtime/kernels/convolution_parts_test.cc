@@ -61,6 +61,22 @@ TEST(PartsOfFilterGradient, AreFiltersOfSmallImages) {
   EXPECT_EQ(Cut(1, 64, 8, 64, 3), "2 of filters: 1x8x32 from 0, 0; 1x8x32 from 0, 32");
 }
 
+TEST(PartsOfFilterGradient, EachHasRowsOfTheImage) {
+  ConvolutionShape shape;
+  shape.channels = shape.filters = 16;
+  shape.height = shape.width = 40;
+  for (const int64_t kernel : {1, 3}) {
+    for (int64_t padding = 0; padding <= 40; ++padding) {
+      const WindowAxis axis = {kernel, 1, 1, padding, padding};
+      shape.window = {axis, axis};
+      ASSERT_EQ(CompleteShape(&shape), absl::OkStatus());
+      for (const auto& part : PartsOfFilterGradient(shape).parts) {
+        EXPECT_GE(part.shape.height, 1) << kernel << ", padding " << padding;
+      }
+    }
+  }
+}
+
 TEST(PartsOfFilterGradient, AreOneWhereThereIsLittleToCompute) {
   EXPECT_EQ(Cut(1, 3, 32, 16, 3), "1 of images: 1x32x16 from 0, 0");
 }

@@ -146,6 +146,10 @@ TEST_F(CheckIsOfRunTest, AnotherRunIsRefusedByName) {
       Error(run),
       "c/step-40: belongs to a run with backend onednn, and this one has reference; want the same");
   run = StateAt(0);
+  run.set_threads(2);
+  EXPECT_EQ(Error(run),
+            "c/step-40: belongs to a run with threads 1, and this one has 2; want the same");
+  run = StateAt(0);
   run.set_backward("bf16");
   EXPECT_EQ(Error(run),
             "c/step-40: belongs to a run with a backward pass in f32, and this one has bf16; want "

@@ -92,6 +92,7 @@ NOT_JUDGED = {
     "fake_quantize_dequantize_at_range": _OURS,
     "fake_quantize_dequantize_at_range_grad": _OURS,
     "fake_quantize_dequantize_bias": _OURS,
+    "fake_quantize_dequantize_stochastic_abs_max": _OURS,
     "fake_quantize_moving_average_min_max": _OURS,
     "fake_quantize_window_mean_abs_max": _OURS,
     "fake_requantize": _OURS,

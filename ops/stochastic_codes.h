@@ -1,5 +1,5 @@
-// Codes that a number between two of them gets by chance, the nearer one the likelier, so that its
-// mean stays (Gupta et al. 2015, arXiv 1502.02551).
+// Stochastic rounding: a number between two codes gets one of them, the nearer one with the higher
+// probability, so that its mean stays (Gupta et al. 2015, arXiv 1502.02551).
 
 #ifndef FIXPOINT_OPS_STOCHASTIC_CODES_H_
 #define FIXPOINT_OPS_STOCHASTIC_CODES_H_

@@ -1,5 +1,5 @@
-// The numbers by which elements are rounded by chance (ops/stochastic_codes.h): 16 bits each, eight
-// of a block of a RandomStream.
+// The numbers by which elements are rounded stochastically (ops/stochastic_codes.h): 16 bits each,
+// eight of a block of a RandomStream.
 
 #ifndef FIXPOINT_RUNTIME_ROUNDING_CHANCES_H_
 #define FIXPOINT_RUNTIME_ROUNDING_CHANCES_H_
@@ -18,7 +18,7 @@ namespace fixpoint {
 inline constexpr int64_t kBlocksOfGroup = 64;
 inline constexpr int64_t kChancesOfGroup = kBlocksOfGroup * 128 / kBitsOfChance;
 
-// That of element i.
+// The number of element i.
 inline uint32_t ChanceOf(const RandomStream& random, int64_t i) {
   const int64_t group = i / kChancesOfGroup;
   const int64_t place = i % kChancesOfGroup;

@@ -1,4 +1,4 @@
-// stochastic_abs_max: abs_max for gradients, whose codes are rounded up or down by chance.
+// stochastic_abs_max: abs_max for gradients, with stochastic rounding.
 
 #include <memory>
 #include <vector>

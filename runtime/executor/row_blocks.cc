@@ -145,7 +145,7 @@ class Blocker {
     return std::nullopt;
   }
 
-  // Those of a step that is not loops; null: it has none.
+  // The rows of a step that is not loops; null: it has none.
   const StepRows* OwnRowsOf(size_t index) const {
     const auto* const function = plan_.steps[index].run.target<FunctionOfRows>();
     return function != nullptr ? &function->rows : nullptr;

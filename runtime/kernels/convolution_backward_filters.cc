@@ -1,3 +1,5 @@
+// The gradient of a convolution's filters (convolution.h), in parts.
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

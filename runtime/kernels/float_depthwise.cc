@@ -57,7 +57,7 @@ std::optional<AffineEpilogue> AsAffine(absl::Span<const EpilogueStage> stages,
   return affine;
 }
 
-bool IsForTiles(const ConvolutionShape& shape) {
+bool HasWindowsOfTiles(const ConvolutionShape& shape) {
   const auto& [rows, columns] = shape.window;
   return rows.kernel == kTapsOfAxis && columns.kernel == kTapsOfAxis && rows.dilation == 1 &&
          columns.dilation == 1 && rows.stride == columns.stride &&
@@ -123,7 +123,7 @@ class FloatDepthwise final : public ConvolutionForward, public HasPackedForm {
     const EpilogueOfLanes epilogue = {nullptr, epilogue_, operands_, y};
     const auto* const weights = reinterpret_cast<const float*>(filters.data());
     const int64_t image = shape_.height * shape_.width * shape_.channels;
-    if (IsForTiles(shape_)) {
+    if (HasWindowsOfTiles(shape_)) {
       RunTiles(x.data(), weights, epilogue);
       return;
     }
@@ -256,7 +256,7 @@ bool HasFloatDepthwise(const ConvolutionShape& shape, const Epilogue& epilogue) 
                       [](const EpilogueStage& stage) { return stage.is_of_codes(); });
 }
 
-bool IsFasterAsFloatDepthwise(const ConvolutionShape& shape) { return IsForTiles(shape); }
+bool IsFasterAsFloatDepthwise(const ConvolutionShape& shape) { return HasWindowsOfTiles(shape); }
 
 std::unique_ptr<ConvolutionForward> PlanFloatDepthwise(const ConvolutionShape& shape,
                                                        const Epilogue& epilogue,

@@ -80,12 +80,9 @@ float Shifted(float logit, float largest) {
   return shifted < kLowestLogit ? kLowestLogit : shifted;
 }
 
-// e to the power of that, with the bits of Exp.
+// e to the power of it.
 float ExpOfShifted(float logit, float largest) {
-  const float shifted = logit - largest;
-  const ReducedExp reduced(shifted > kLowestLogit ? shifted : kLowestLogit);  // a NaN too
-  const float power = (1.0f + reduced.expm1) * PowerOfTwo(reduced.n);
-  return shifted == shifted ? power : shifted;
+  return ExpOfNegative(logit - largest, kLowestLogit);
 }
 
 // Makes y the softmax of one line. The sum of the exponentials that it divides by.

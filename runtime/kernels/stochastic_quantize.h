@@ -1,4 +1,4 @@
-// Quantizing memory by chance, with the numbers of runtime/rounding_chances.h.
+// Quantizing memory with stochastic rounding, by the numbers of runtime/rounding_chances.h.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_STOCHASTIC_QUANTIZE_H_
 #define FIXPOINT_RUNTIME_KERNELS_STOCHASTIC_QUANTIZE_H_

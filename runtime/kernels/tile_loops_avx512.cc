@@ -1,3 +1,5 @@
+// The loops of tile_loops.h with AVX-512 without VNNI, where products of codes are added in pairs.
+
 #include <immintrin.h>
 
 #include <cstddef>

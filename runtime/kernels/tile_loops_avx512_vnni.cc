@@ -1,3 +1,5 @@
+// The loops of tile_loops.h with VNNI in vectors of 512 bits.
+
 #include <immintrin.h>
 
 #include <cstddef>

@@ -1,3 +1,6 @@
+// The loops of AVX-VNNI by the instructions of AVX-512 for such vectors, so that processors with
+// these run and test them.
+
 #include <immintrin.h>
 
 #include <cstddef>
@@ -17,7 +20,8 @@ namespace {
 #include "runtime/kernels/tile_vectors_256.inc"
 
 constexpr bool kHasVnni = true;
-// Of one vector, and of two: twelve sums, the weights of a step, and codes, in 16 registers.
+// Of one vector, and of two: twelve sums, the weights of a step, and codes, in the 16 registers
+// that AVX-VNNI has.
 constexpr int kTilePixels[] = {0, 8, 6};
 
 FIXPOINT_LOOPS Integers AddWords(Integers sum, Integers x, Integers y) {

@@ -1,3 +1,5 @@
+// The loops of tile_loops.h with VNNI in vectors of 256 bits, for processors without AVX-512.
+
 #include <immintrin.h>
 
 #include <cstddef>

@@ -65,9 +65,9 @@ inline float Exp(float x) {
   return x == x ? power : x;
 }
 
-// e^x for x from -87 to 0, with the bits of Exp.
-inline float ExpOfNegative(float x) {
-  const ReducedExp reduced(x > -87.0f ? x : -87.0f);
+// e^x for x from `least` to 0, with the bits of Exp, and e^least below it. REQUIRES: least >= -87.
+inline float ExpOfNegative(float x, float least) {
+  const ReducedExp reduced(x > least ? x : least);  // a NaN too
   const float power = (1.0f + reduced.expm1) * PowerOfTwo(reduced.n);
   return x == x ? power : x;
 }

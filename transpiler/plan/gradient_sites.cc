@@ -13,6 +13,7 @@
 #include "ops/codes/coded_product.h"
 #include "ops/codes/declared_dims.h"
 #include "ops/codes/integer_reasons.h"
+#include "ops/forward_ops.h"
 #include "ops/op_form.h"
 #include "ops/op_schema.h"
 #include "ops/op_traits.h"
@@ -161,9 +162,8 @@ void PlanGradients(const QuantSpec& spec, const GradientPlanning& planning) {
     const auto of_product = sums.find(decision.op);
     if (of_product == sums.end()) continue;
     const std::string slot = absl::StrCat(TraitsOf(*decision.op).product->output, kGradientSuffix);
-    const std::string gradient_type = absl::StrCat(decision.op->type(), "_grad");
     for (const Op* const gradient : planning.links.GradientsOf(*decision.op)) {
-      if (gradient->type() != gradient_type) continue;
+      if (ForwardTypeOf(gradient->type()) != decision.op->type()) continue;
       for (const Argument* const read : gradient->Inputs(slot)) {
         if (const std::optional<std::string> why = WhyFloat(*read)) {
           AddRemark(absl::StrCat(read->name(), " stays float: ", *why), decision);

@@ -36,6 +36,11 @@ struct Site {
   bool is_of_gradient() const { return readers.empty() && !gradient_readers.empty(); }
 };
 
+// The same of a site of a plan file.
+inline bool IsOfGradient(const QuantPlan::Site& site) {
+  return site.readers().empty() && !site.gradient_readers().empty();
+}
+
 // The decision about an op that has a quantizable slot.
 struct Decision {
   const Op* op = nullptr;

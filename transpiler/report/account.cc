@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "transpiler/plan/plan.h"
 #include "transpiler/plan/reasons.h"
 
 namespace fixpoint {
@@ -43,9 +44,8 @@ Account MakeAccount(const QuantPlan& plan) {
     account.asked_in_vain.push_back(absl::StrCat(count, " ", asked.first, " (", asked.second, ")"));
   }
   for (const QuantPlan::Site& site : plan.sites()) {
-    const bool is_of_gradient = site.readers().empty() && !site.gradient_readers().empty();
     ++(site.observe()                    ? account.observers
-       : is_of_gradient                  ? account.gradient_quantizers
+       : IsOfGradient(site)              ? account.gradient_quantizers
        : site.role() == SlotRole::BIAS   ? account.bias_quantizers
        : site.role() == SlotRole::WEIGHT ? account.weight_quantizers
                                          : account.activation_quantizers);

@@ -17,6 +17,7 @@
 #include "proto/program/feeds_and_fetches.h"
 #include "proto/program/program.h"
 #include "transpiler/plan/parameters.h"
+#include "transpiler/plan/plan.h"
 #include "transpiler/report/coded_range.h"
 #include "transpiler/report/lowering_account.h"
 #include "transpiler/sites/quantization_sites.h"
@@ -158,8 +159,7 @@ void AddPlan(const QuantPlan& plan, const Program& program, RunReport* report) {
     if (!decision.detail().empty()) op.set_detail(decision.detail());
   }
   for (const QuantPlan::Site& site : plan.sites()) {
-    const bool is_of_gradient = site.readers().empty() && !site.gradient_readers().empty();
-    if (is_of_gradient) continue;  // it is gone when the program is frozen
+    if (IsOfGradient(site)) continue;  // it is gone when the program is frozen
     const int index = report->values_size();
     RunReport::Value& value = *report->add_values();
     value.set_variable(site.value().variable());

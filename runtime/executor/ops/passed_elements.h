@@ -21,7 +21,7 @@ struct PassedElements {
 std::optional<Buffer> AddPassedElements(OpPlanner& op, const Op& relu, const TensorType& type,
                                         Layout layout);
 
-// Those of an input, in a layout; nothing: there are none.
+// The passed elements of an input, in a layout; nothing: there are none.
 std::optional<Buffer> FindPassedElements(OpPlanner& op, absl::string_view slot, Layout layout);
 
 }  // namespace fixpoint::executor

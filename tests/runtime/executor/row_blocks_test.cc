@@ -50,7 +50,7 @@ struct Sizes {
 
 // The scores of a few heads stay in the cache, all of them do not.
 constexpr Sizes kShort = {48, 16, 64};
-// Those of one head do not: a block is two of them or more, so that there are no blocks.
+// The scores of one head exceed it: a block has two heads or more, so that there are no blocks.
 constexpr Sizes kLong = {1, 2, 777};
 
 class Attended {
